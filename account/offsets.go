@@ -1,0 +1,212 @@
+package account
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Run is the offsets From <= o < To.
+type Run struct{ From, To int64 }
+
+// Set is an exact set of offsets of one source partition: ascending runs that neither touch nor overlap.
+type Set struct{ Runs []Run }
+
+// Add adds one offset. Offsets that arrive in ascending order cost no search.
+func (s *Set) Add(o int64) { s.AddRun(o, o+1) }
+
+// AddRun adds the offsets from <= o < to.
+func (s *Set) AddRun(from, to int64) {
+	if from >= to {
+		return
+	}
+	n := len(s.Runs)
+	if n == 0 || from > s.Runs[n-1].To {
+		s.Runs = append(s.Runs, Run{from, to})
+		return
+	}
+	if from == s.Runs[n-1].To {
+		s.Runs[n-1].To = to
+		return
+	}
+	i, _ := slices.BinarySearchFunc(s.Runs, from, func(r Run, o int64) int {
+		if r.To < o {
+			return -1
+		}
+		return 1
+	})
+	j := i
+	for j < len(s.Runs) && s.Runs[j].From <= to {
+		from, to = min(from, s.Runs[j].From), max(to, s.Runs[j].To)
+		j++
+	}
+	s.Runs = slices.Replace(s.Runs, i, j, Run{from, to})
+}
+
+// AddAll adds ascending offsets.
+func (s *Set) AddAll(offsets []int64) {
+	for i := 0; i < len(offsets); {
+		j := i + 1
+		for j < len(offsets) && offsets[j] == offsets[j-1]+1 {
+			j++
+		}
+		s.AddRun(offsets[i], offsets[j-1]+1)
+		i = j
+	}
+}
+
+// Union adds all offsets of t.
+func (s *Set) Union(t Set) {
+	for _, r := range t.Runs {
+		s.AddRun(r.From, r.To)
+	}
+}
+
+// Count is the number of offsets.
+func (s Set) Count() (n int64) {
+	for _, r := range s.Runs {
+		n += r.To - r.From
+	}
+	return n
+}
+
+// Overlap gives the first run of offsets that both sets hold.
+func (s Set) Overlap(t Set) (Run, bool) {
+	i, j := 0, 0
+	for i < len(s.Runs) && j < len(t.Runs) {
+		a, b := s.Runs[i], t.Runs[j]
+		if from, to := max(a.From, b.From), min(a.To, b.To); from < to {
+			return Run{from, to}, true
+		}
+		if a.To < b.To {
+			i++
+		} else {
+			j++
+		}
+	}
+	return Run{}, false
+}
+
+// String lists the runs as [from, to), at most ten of them.
+func (s Set) String() string {
+	out := ""
+	for i, r := range s.Runs {
+		if i == 10 {
+			return out + fmt.Sprintf(" and %d more ranges", len(s.Runs)-i)
+		}
+		if i > 0 {
+			out += " "
+		}
+		if r.To == r.From+1 {
+			out += fmt.Sprintf("%d", r.From)
+		} else {
+			out += fmt.Sprintf("%d..%d", r.From, r.To-1)
+		}
+	}
+	return out
+}
+
+// The two encodings of a set; the smaller one is written.
+const (
+	setRuns   = 1 // uvarint count, then per run uvarint gap to the end of the run before (first: from 0) and uvarint length
+	setBitmap = 2 // uvarint first offset, uvarint number of bits, then the bits, least significant first
+)
+
+// MarshalBinary encodes the set: one byte for the form, then runs or a bitmap. Offsets are not negative.
+func (s Set) MarshalBinary() ([]byte, error) {
+	b := []byte{setRuns}
+	b = binary.AppendUvarint(b, uint64(len(s.Runs)))
+	last := int64(0)
+	for _, r := range s.Runs {
+		b = binary.AppendUvarint(b, uint64(r.From-last))
+		b = binary.AppendUvarint(b, uint64(r.To-r.From))
+		last = r.To
+	}
+	if len(s.Runs) == 0 {
+		return b, nil
+	}
+	first := s.Runs[0].From
+	span := s.Runs[len(s.Runs)-1].To - first
+	if span/8+16 >= int64(len(b)) {
+		return b, nil
+	}
+	m := []byte{setBitmap}
+	m = binary.AppendUvarint(m, uint64(first))
+	m = binary.AppendUvarint(m, uint64(span))
+	at := len(m)
+	m = append(m, make([]byte, (span+7)/8)...)
+	for _, r := range s.Runs {
+		for o := r.From - first; o < r.To-first; o++ {
+			m[at+int(o>>3)] |= 1 << uint(o&7)
+		}
+	}
+	return m, nil
+}
+
+// UnmarshalBinary decodes what MarshalBinary wrote; damaged input is an error.
+func (s *Set) UnmarshalBinary(b []byte) error {
+	bad := fmt.Errorf("offset set of %d bytes is damaged", len(b))
+	s.Runs = nil
+	if len(b) == 0 {
+		return bad
+	}
+	form, b := b[0], b[1:]
+	next := func() (int64, bool) {
+		v, n := binary.Uvarint(b)
+		if n <= 0 || v > 1<<62 {
+			return 0, false
+		}
+		b = b[n:]
+		return int64(v), true
+	}
+	switch form {
+	case setRuns:
+		n, ok := next()
+		if !ok || n > int64(len(b)) {
+			return bad
+		}
+		last := int64(0)
+		for i := range n {
+			gap, ok1 := next()
+			length, ok2 := next()
+			if !ok1 || !ok2 || length == 0 || i > 0 && gap == 0 || last > 1<<62-gap || last+gap > 1<<62-length {
+				return bad
+			}
+			s.Runs = append(s.Runs, Run{last + gap, last + gap + length})
+			last += gap + length
+		}
+		if len(b) != 0 {
+			return bad
+		}
+	case setBitmap:
+		first, ok1 := next()
+		span, ok2 := next()
+		if !ok1 || !ok2 || int64(len(b)) != (span+7)/8 {
+			return bad
+		}
+		for o := range span {
+			if b[o>>3]>>uint(o&7)&1 == 1 {
+				s.Add(first + o)
+			}
+		}
+	default:
+		return bad
+	}
+	return nil
+}
+
+// MarshalText is MarshalBinary in base64, for JSON and for file footers.
+func (s Set) MarshalText() ([]byte, error) {
+	b, err := s.MarshalBinary()
+	return []byte(base64.StdEncoding.EncodeToString(b)), err
+}
+
+// UnmarshalText is the reverse of MarshalText.
+func (s *Set) UnmarshalText(t []byte) error {
+	b, err := base64.StdEncoding.DecodeString(string(t))
+	if err != nil {
+		return fmt.Errorf("offset set: %w", err)
+	}
+	return s.UnmarshalBinary(b)
+}

@@ -1,0 +1,201 @@
+package connector
+
+import (
+	"log/slog"
+	"time"
+
+	"staunch/account"
+	"staunch/changelog"
+	"staunch/config"
+	"staunch/env"
+	"staunch/format"
+	"staunch/fs"
+	"staunch/metric"
+	"staunch/types"
+)
+
+// Column is one column that a source is asked for.
+type Column struct {
+	Name string
+	Type types.Type
+	// Metadata is the metadata key (`METADATA FROM 'offset'`), empty for a physical column.
+	Metadata string
+}
+
+// Table describes one table of the statement file to a factory.
+type Table struct {
+	// Name as in CREATE TABLE.
+	Name string
+	// Columns are a source's wanted columns (only those that the plan uses, in the order of the batches), or a sink's physical columns in
+	// order of declaration (partition keys included).
+	Columns []Column
+	// PartitionKeys of PARTITIONED BY.
+	PartitionKeys []string
+	// Options is the WITH clause; Staunch holds the `staunch.table.<name>.` options without that prefix.
+	Options, Staunch map[string]string
+	// AllColumns are all physical columns of the declaration (formats need them, e.g. for fail-on-missing-field).
+	AllColumns []Column
+	// Zone is table.local-time-zone.
+	Zone *time.Location
+	// Stores resolves paths; Formats finds formats by name.
+	Stores  fs.Resolver
+	Formats func(name string) (format.Factory, bool)
+}
+
+// Factory makes the sources and sinks of one connector. Source or Sink is nil if there is none.
+type Factory struct {
+	Name    string
+	Options []config.Option
+	// Metadata names the metadata keys and their types.
+	Metadata map[string]types.Type
+	Source   func(Table) (Source, error)
+	Sink     func(Table) (Sink, error)
+}
+
+// Context is what a reader, writer or enumerator gets from its task.
+type Context struct {
+	Env     env.Env
+	Log     *slog.Logger
+	Metrics *metric.Group
+	// Job is the job's id, Subtask the index among Parallelism.
+	Job                  string
+	Subtask, Parallelism int
+	Epoch                account.Epoch
+	// Attempt counts the region's restarts inside the epoch.
+	Attempt int
+	// Wake makes the subtask's next Step come soon: a reader calls it (from any goroutine) when Poll may have something after Waiting.
+	Wake func()
+	// NextCheckpoint is the id that the next barrier will probably carry, for names only.
+	NextCheckpoint func() account.CheckpointID
+}
+
+// Split is one replayable part of a source, and where reading it stands.
+type Split struct {
+	// ID is its identity over restarts, for Kafka "topic-partition".
+	ID string `json:"id"`
+	// Position is the next offset to read.
+	Position int64 `json:"position"`
+	// State is what else the source needs (stopping offset, seed, topic id), opaque to the engine.
+	State []byte `json:"state,omitempty"`
+}
+
+// Source is a table that can be read.
+type Source interface {
+	// Enumerate opens the job-wide side, from the state that Enumerator.Snapshot gave, or nil at a fresh start.
+	Enumerate(ctx Context, state []byte) (Enumerator, error)
+	// NewReader opens the reader of one subtask for its splits, which may be none.
+	NewReader(ctx Context, splits []Split) (Reader, error)
+	// Bounded reports whether reading ends by itself.
+	Bounded() bool
+	// Replayable reports whether splits can be read again from a position: without it the job is at most at-least-once.
+	Replayable() bool
+}
+
+// Enumerator finds splits. Its methods are called by the job's control loop, one at a time, outside the data path; they may block.
+type Enumerator interface {
+	// Discover returns the splits that known does not have. It is called once before the first Poll of the attempt (known: all restored
+	// splits) and then every Interval.
+	Discover(known []Split) ([]Split, error)
+	// Interval between discoveries; 0 = never again.
+	Interval() time.Duration
+	// Assign says which of n subtasks reads the split.
+	Assign(s Split, n int) int
+	// Snapshot gives the enumerator's state as of the last Discover.
+	Snapshot() ([]byte, error)
+	// Committed is told the positions of a checkpoint once it is done everywhere (Kafka: group offsets). Best effort.
+	Committed(splits []Split) error
+	Close() error
+}
+
+// Status says what a Poll found.
+type Status uint8
+
+// The statuses.
+const (
+	// More: the batch has rows, or the next Poll has a good chance to.
+	More Status = iota
+	// Waiting: nothing now; Context.Wake will be called.
+	Waiting
+	// Ended: every split of a bounded source is at its end.
+	Ended
+)
+
+// Reader reads the splits of one subtask.
+type Reader interface {
+	// Poll fills b (which is reset) with rows of one split and never blocks; b.Split is the split's index in Splits. A batch without rows may
+	// still have moved a position.
+	Poll(b *changelog.Batch) (Status, error)
+	// Splits are the reader's splits; an index stays what it is.
+	Splits() []Split
+	// AddSplits hands over more splits, found later.
+	AddSplits([]Split) error
+	// Snapshot gives all splits with positions exactly behind the last row that Poll returned, and what was consumed since the last
+	// Snapshot, per split (From = position at the last Snapshot or at the start, To = position now; Filtered is the engine's).
+	Snapshot() ([]Split, []account.Range, error)
+	// Lag is the number of records behind the end, -1 if unknown.
+	Lag() int64
+	Close() error
+}
+
+// Sink is a table that can be written.
+type Sink interface {
+	// NewWriter opens the writer of one subtask.
+	NewWriter(ctx Context) (Writer, error)
+}
+
+// Writer writes the rows of one subtask. Nothing that it does is visible to readers of the table.
+type Writer interface {
+	// Write takes rows; cols has one entry a physical column of the sink; the memory is the caller's again after return. splits names the
+	// source splits by their index.
+	Write(b *changelog.Batch, splits []Split) error
+	// Tick is called about once a second, for rolling by time.
+	Tick(now time.Time) error
+	// Prepare ends everything that was written since the last Prepare. The committables count once durable (if not nil) has returned nil; it
+	// runs outside the subtask's goroutine, while the writer already writes on for the next checkpoint.
+	Prepare(id account.CheckpointID) (out []Committable, durable func() error, err error)
+	// Close gives up what was not prepared. It deletes nothing.
+	Close() error
+	// SizeBytes is the memory held by open files and buffers.
+	SizeBytes() int64
+}
+
+// Flusher is a Writer whose memory can be reduced: it closes the largest open file (the memory budget asks for it).
+type Flusher interface {
+	// FlushLargest ends the largest open file and reports whether there was one.
+	FlushLargest() (bool, error)
+}
+
+// Committable is what a writer hands over at a barrier.
+type Committable struct {
+	// File is set by file sinks.
+	File *account.File `json:"file,omitempty"`
+	// Opaque is the committable of other sinks.
+	Opaque []byte `json:"opaque,omitempty"`
+}
+
+// FileTable is a Sink whose committables are files and whose log lies in the table's own folder.
+type FileTable interface {
+	Sink
+	// Store and Root are where the table lies.
+	Store() fs.FS
+	Root() string
+	// Extension of visible files, without dot.
+	Extension() string
+	// PartitionCommit gives the rule and policy of partition commit, or nil.
+	PartitionCommit() PartitionCommit
+}
+
+// PartitionCommit decides when a partition is complete and says so to the world.
+type PartitionCommit interface {
+	// Due reports whether a partition first seen at firstSeen (milliseconds) is to be committed at the watermark and wall clock (milliseconds)
+	// of a checkpoint. values are the partition's values in the order of the keys.
+	Due(values []*string, firstSeen int64, watermark changelog.Watermark, now int64) (bool, error)
+	// Commit tells the world that the partition (its folder below the table's root) is complete. It may be repeated.
+	Commit(partition string, values []*string) error
+}
+
+// Guarantee describes how exactly a sink delivers.
+type Guarantee interface {
+	// Guarantee is "exactly-once", "at-least-once" or "none", and why.
+	Guarantee() (level, reason string)
+}

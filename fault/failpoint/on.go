@@ -1,0 +1,39 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// Enabled reports whether the points are compiled in.
+const Enabled = true
+
+var (
+	armed string
+	left  atomic.Int64
+)
+
+func init() {
+	name, n, _ := strings.Cut(os.Getenv("STAUNCH_FAILPOINT"), ":")
+	armed = name
+	left.Store(1)
+	if k, err := strconv.ParseInt(n, 10, 64); err == nil && k > 0 {
+		left.Store(k)
+	}
+}
+
+// Hit ends the process when the armed point is reached for the wanted time.
+func Hit(name string) {
+	if name != armed || left.Add(-1) != 0 {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "failpoint", name, "reached: killing this process")
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}

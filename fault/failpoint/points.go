@@ -1,0 +1,38 @@
+// Package failpoint names the steps of the protocol at which a process may be killed, and kills it there on request.
+//
+// Built with the tag `failpoint`, the variable STAUNCH_FAILPOINT=name[:n] makes the process end itself with SIGKILL when it reaches the
+// point for the n-th time (default 1). Without the tag Hit is empty. In simulation Hook sees every hit.
+package failpoint
+
+// The points, in the order in which a checkpoint passes them.
+const (
+	BeginBefore       = "begin.before"       // before the job's log has the attempt's begin
+	BeginAfter        = "begin.after"        // the epoch exists, nothing is claimed
+	ClaimBefore       = "claim.before"       // before a table's log has the claim
+	ClaimAfter        = "claim.after"        // the table is claimed, nothing is recovered
+	RestoreCommitted  = "restore.committed"  // what the restored checkpoint promises is committed, nothing was read
+	WriteCreated      = "write.created"      // a pending file exists and is empty
+	WriteClosed       = "write.closed"       // a pending file is closed and not yet durable
+	PrepareDurable    = "prepare.durable"    // a subtask's files are durable, not acknowledged
+	AckedAll          = "ack.all"            // all subtasks acknowledged, complete not written
+	LogStaged         = "log.staged"         // an entry is staged, not placed
+	LogPlaced         = "log.placed"         // an entry is placed, its folder not synced
+	CompleteAfter     = "complete.after"     // complete stands in the job's log
+	CertificateBefore = "certificate.before" // before a table's log has the certificate
+	CertificateAfter  = "certificate.after"  // the certificate stands, nothing was renamed
+	RenameBefore      = "rename.before"      // before each file's rename
+	RenameAfter       = "rename.after"       // after each file's rename
+	RenamedAll        = "rename.all"         // all renamed, not synced
+	SyncedAll         = "rename.synced"      // all renames durable, done not written
+	DoneAfter         = "done.after"         // done stands in the table's log
+	PartitionBefore   = "partition.before"   // before a partition's success file
+	PartitionAfter    = "partition.after"    // success file there, entry not written
+	GroupCommit       = "group.commit"       // before the group's offsets are committed
+	CleanBefore       = "clean.before"       // before an older checkpoint's entries and files are removed
+	EndBefore         = "end.before"         // a bounded job is committed, end not written
+)
+
+// Points lists all of them in order.
+var Points = []string{BeginBefore, BeginAfter, ClaimBefore, ClaimAfter, RestoreCommitted, WriteCreated, WriteClosed, PrepareDurable,
+	AckedAll, LogStaged, LogPlaced, CompleteAfter, CertificateBefore, CertificateAfter, RenameBefore, RenameAfter, RenamedAll, SyncedAll,
+	DoneAfter, PartitionBefore, PartitionAfter, GroupCommit, CleanBefore, EndBefore}

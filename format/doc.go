@@ -1,0 +1,2 @@
+// Package format has the contracts between bytes and columns.
+package format

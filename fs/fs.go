@@ -1,0 +1,92 @@
+package fs
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// The answers that callers branch on. Wrap them with the path.
+var (
+	// ErrExist: the name is taken.
+	ErrExist = errors.New("already exists")
+	// ErrNotExist: no such file, or (Create, Rename) no such parent folder.
+	ErrNotExist = errors.New("does not exist")
+	// ErrNotEmpty: DeleteDir of a folder that holds something.
+	ErrNotEmpty = errors.New("folder is not empty")
+	// ErrRefused: the store answered "false" without a reason (HDFS's rename). It may have been carried out by an earlier try.
+	ErrRefused = errors.New("refused without a reason")
+	// ErrUnavailable: no answer, connection lost, standby, safe mode. The call may have taken effect or may still do so.
+	ErrUnavailable = errors.New("store does not answer")
+	// ErrNoSpace: disk full or quota reached.
+	ErrNoSpace = errors.New("no space left")
+	// ErrNameTooLong: the store does not take a name of this length.
+	ErrNameTooLong = errors.New("name too long")
+)
+
+// FS is a file store. All methods may be called from any goroutine and may block.
+type FS interface {
+	// Create makes a new file for writing. ErrExist if the name is taken, ErrNotExist if the parent folder is missing.
+	Create(path string) (File, error)
+	// Rename moves a file without overwriting: ErrExist if dst is taken, ErrNotExist if src (or, as some stores answer, dst's folder) is
+	// missing, ErrRefused. It is durable only after SyncDir of both folders.
+	Rename(src, dst string) error
+	// Stat describes a file or folder.
+	Stat(path string) (Info, error)
+	// Open opens a file for reading.
+	Open(path string) (Reader, error)
+	// List gives the entries of a folder in order of name; ErrNotExist if it is missing.
+	List(dir string) ([]Info, error)
+	// MkdirAll makes a folder and its parents; no error if it is there. Durable after SyncDir of the parents.
+	MkdirAll(dir string) error
+	// Delete removes one file. ErrNotExist if it is missing.
+	Delete(path string) error
+	// DeleteDir removes one empty folder: ErrNotEmpty, ErrNotExist.
+	DeleteDir(dir string) error
+	// SyncDir makes the folder's entries durable.
+	SyncDir(dir string) error
+}
+
+// File is an open new file. It is durable only after Sync returned nil (which implies the bytes, not the name: see SyncDir).
+type File interface {
+	io.Writer
+	// Sync makes what was written durable.
+	Sync() error
+	// Close ends writing. Its error means that the file may be incomplete.
+	Close() error
+}
+
+// Reader is an open file.
+type Reader interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+	// Size is the length in bytes.
+	Size() int64
+}
+
+// Info describes one entry.
+type Info struct {
+	// Name is the last element of the path.
+	Name    string
+	Size    int64
+	Dir     bool
+	Symlink bool
+	ModTime time.Time
+}
+
+// Resolver finds the store of a path as users write it (`/a/b`, `file:///a/b`, `hdfs://ns/a/b`) and the absolute path inside it. Symbolic
+// links in folders that exist are resolved, so that two spellings of one place give one path.
+type Resolver interface {
+	Resolve(uri string) (FS, string, error)
+}
+
+// ReadFile reads a whole file.
+func ReadFile(f FS, path string) ([]byte, error) {
+	r, err := f.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	return b, errors.Join(err, r.Close())
+}
