@@ -32,7 +32,7 @@ type Table struct {
 	// PartitionKeys of PARTITIONED BY.
 	PartitionKeys []string
 	// Options is the WITH clause; Staunch holds the `staunch.table.<name>.` options without that prefix.
-	Options, Staunch map[string]string
+	Options, Staunch config.Values
 	// AllColumns are all physical columns of the declaration (formats need them, e.g. for fail-on-missing-field).
 	AllColumns []Column
 	// Zone is table.local-time-zone.

@@ -22,9 +22,9 @@ type Params struct {
 	// Wanted are indices into All: the columns that a decoder appends to, or an encoder is given, in order.
 	Wanted []int
 	// Options are the WITH options of the format without the format's name and dot.
-	Options map[string]string
+	Options config.Values
 	// Staunch are the table's own `staunch.` options.
-	Staunch map[string]string
+	Staunch config.Values
 	Zone    *time.Location
 }
 
@@ -36,7 +36,7 @@ type Factory struct {
 	// Extension of files in this format.
 	Extension string
 	Decoder   func(Params) (Decoder, error)
-	// FileWriter opens a writer of whole files. For row formats (NeedsWholeFile false) a file may be cut at any row.
+	// FileWriter opens a writer of whole files.
 	FileWriter func(Params) (FileFormat, error)
 }
 
