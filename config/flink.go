@@ -40,11 +40,13 @@ func (t *flinkTable) add(f []string) {
 	scope, name := f[0], f[1]
 	o := &Option{Key: f[2], Default: f[4], Required: f[5] == "yes"}
 	o.Type, o.Enum = flinkType(f[3])
-	if o.Default == "(none)" || o.Default == "''" {
+	if o.Default == "(none)" || o.Default == "''" || o.Default == "{}" {
 		o.Default = ""
 	}
 	for _, a := range strings.Split(f[6], ",") {
-		if a, _, _ = strings.Cut(a, "("); a != "" {
+		a, kind, _ := strings.Cut(a, "(")
+		// a fallback of the job's configuration is a key in its own right (jobmanager.rpc.address), no older spelling
+		if a != "" && (scope != "config" || kind == "deprecated)") {
 			o.Aliases = append(o.Aliases, a)
 		}
 	}
