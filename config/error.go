@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"staunch/fault"
 )
 
 // Position is where a key was written. Line and Column count from 1; 0 = unknown.
@@ -56,6 +58,15 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Hint)
 	}
 	return b.String()
+}
+
+// As makes the error one of class User for [fault.ClassOf]: a restart does not heal it.
+func (e *Error) As(target any) bool {
+	f, ok := target.(**fault.Error)
+	if ok {
+		*f = &fault.Error{Class: fault.User, Err: e}
+	}
+	return ok
 }
 
 // secretParts are the parts of a key after which its value is never printed: Flink's own list.

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"staunch/fault"
 )
 
 func mustSet(t *testing.T, j *Job, key, value string) {
@@ -211,6 +214,9 @@ func TestJobRefuses(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s = %s accepted", c.key, c.value)
 			continue
+		}
+		if fault.ClassOf(fmt.Errorf("start: %w", err)) != fault.User {
+			t.Errorf("%s: not an error of the user: %v", c.key, err)
 		}
 		for _, w := range c.want {
 			if !strings.Contains(err.Error(), w) {
