@@ -28,6 +28,8 @@ type Offsets struct {
 // File is the committable of a file sink: a written, closed, durable file that is not yet visible, and where it goes. Everything is fixed when
 // the file is prepared, so that any process can commit it (C3, C4).
 type File struct {
+	// Insert names the INSERT of the job that the rows came by; set by the engine.
+	Insert string `json:"insert,omitempty"`
 	// Pending and Final are absolute paths inside the table's store.
 	Pending string `json:"pending"`
 	Final   string `json:"final"`
@@ -47,7 +49,8 @@ type File struct {
 
 // Range is the account of one source split in one checkpoint for one INSERT.
 type Range struct {
-	Split string `json:"split"`
+	Split  string `json:"split"`
+	Insert string `json:"insert,omitempty"`
 	// From and To bound the consumed offsets: From <= o < To.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`

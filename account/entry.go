@@ -1,0 +1,158 @@
+package account
+
+import "time"
+
+// The kinds of entries of the two logs (PROTOCOL.md 2).
+const (
+	KindBegin       = "begin"
+	KindComplete    = "complete"
+	KindEnd         = "end"
+	KindClaim       = "claim"
+	KindCertificate = "certificate"
+	KindDone        = "done"
+	KindPartition   = "partition"
+	KindAccept      = "accept"
+	KindSegment     = "segment"
+)
+
+// Begin opens a run attempt; its number in the job's log is the attempt's epoch.
+type Begin struct {
+	// LogID is the random identity of this job log, drawn by its first entry and repeated by every other.
+	LogID string    `json:"log_id"`
+	Job   string    `json:"job"`
+	File  string    `json:"file"`
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Start string    `json:"start"` // identifies the process among those that had the pid (Linux: start time in ticks)
+	Time  time.Time `json:"time"`
+	// Sources and Sinks say what the file reads and writes (source table and its topic or path; sink's resolved path).
+	Sources []string `json:"sources"`
+	Sinks   []string `json:"sinks"`
+	Version string   `json:"version"`
+}
+
+// End closes a job's log: the bounded job has finished.
+type End struct {
+	LogID      string       `json:"log_id"`
+	Epoch      Epoch        `json:"epoch"`
+	Checkpoint CheckpointID `json:"checkpoint"`
+	Time       time.Time    `json:"time"`
+}
+
+// Claim says that from here on only this epoch of this job log may commit to the table.
+type Claim struct {
+	LogID string    `json:"log_id"`
+	Job   string    `json:"job"`
+	Epoch Epoch     `json:"epoch"`
+	Log   string    `json:"log"` // the job log's folder, for people
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Time  time.Time `json:"time"`
+	// TakeOver is set when another job log's claim was overruled by order.
+	TakeOver bool `json:"take_over,omitempty"`
+}
+
+// Certificate is what one completed checkpoint promises for one table.
+type Certificate struct {
+	LogID      string       `json:"log_id"`
+	Job        string       `json:"job"`
+	Epoch      Epoch        `json:"epoch"`
+	Checkpoint CheckpointID `json:"checkpoint"`
+	// Complete is the SHA-256 of the entry in the job's log that this certificate was made from.
+	Complete string    `json:"complete"`
+	Time     time.Time `json:"time"`
+	// Previous is the SHA-256 of the certificate before, empty for the first.
+	Previous string `json:"previous"`
+	// Plan is a hash of the plan of the INSERTs, SQL their text.
+	Plan   string  `json:"plan"`
+	SQL    string  `json:"sql"`
+	Files  []File  `json:"files"`
+	Ranges []Range `json:"ranges"`
+	// AccountsClose says that one record gives at most one row in this plan, so that Range.Rows can be held against the files.
+	AccountsClose bool `json:"accounts_close"`
+	// Watermark of the checkpoint in milliseconds, nil if unknown.
+	Watermark *int64 `json:"watermark,omitempty"`
+	// Partitions that this checkpoint commits.
+	Partitions []string `json:"partitions,omitempty"`
+	// Final is set for the last checkpoint of a bounded job.
+	Final bool `json:"final,omitempty"`
+}
+
+// Done says that every file of a certificate has its verdict and that what is visible is durable.
+type Done struct {
+	LogID       string       `json:"log_id"`
+	Epoch       Epoch        `json:"epoch"`
+	Checkpoint  CheckpointID `json:"checkpoint"`
+	Certificate string       `json:"certificate"`
+	Time        time.Time    `json:"time"`
+	Verdicts    []Verdict    `json:"verdicts"` // in the order of the certificate's files
+	Counters    Counters     `json:"counters"`
+}
+
+// Counters are the file counters. Created = Renamed + Skipped + Lost.
+type Counters struct {
+	Created      int64 `json:"numFilesCreated"`
+	Renamed      int64 `json:"numFilesRenamed"`
+	Skipped      int64 `json:"numFilesSkipped"`
+	Lost         int64 `json:"numFilesLost"`
+	DirtyIgnored int64 `json:"numFilesDirtyIgnored"`
+}
+
+// Add adds d.
+func (c *Counters) Add(d Counters) {
+	c.Created += d.Created
+	c.Renamed += d.Renamed
+	c.Skipped += d.Skipped
+	c.Lost += d.Lost
+	c.DirtyIgnored += d.DirtyIgnored
+}
+
+// Partition says that a partition was committed (its success file stands).
+type Partition struct {
+	LogID       string       `json:"log_id"`
+	Checkpoint  CheckpointID `json:"checkpoint"`
+	Certificate string       `json:"certificate"`
+	Partition   string       `json:"partition"`
+	Time        time.Time    `json:"time"`
+}
+
+// Accept says that a person has taken note of a lost file and lets the job go on without it.
+type Accept struct {
+	LogID       string       `json:"log_id"`
+	Checkpoint  CheckpointID `json:"checkpoint"`
+	Certificate string       `json:"certificate"`
+	// ID is what the person named: "<checkpoint>-<first 8 digits of the certificate's hash>".
+	ID   string    `json:"id"`
+	Who  string    `json:"who"`
+	Why  string    `json:"why"`
+	Time time.Time `json:"time"`
+}
+
+// Segment replaces the entries before it: they lie, unchanged, in archive files beside the log.
+type Segment struct {
+	LogID string `json:"log_id"`
+	Epoch Epoch  `json:"epoch"`
+	// Archives in order; each holds the entries From..To of the log.
+	Archives []Archive `json:"archives"`
+	// Chain is the newest certificate, done.
+	Chain ChainEnd `json:"chain"`
+	// Claim is the claim in force.
+	Claim Claim     `json:"claim"`
+	Time  time.Time `json:"time"`
+}
+
+// Archive is one immutable file of former entries: each entry file's bytes, one after the other, preceded by a line
+// "<number> <length>\n".
+type Archive struct {
+	Name   string `json:"name"`
+	From   int64  `json:"from"`
+	To     int64  `json:"to"`
+	SHA256 string `json:"sha256"`
+	Length int64  `json:"length"`
+}
+
+// ChainEnd names the newest certificate of a chain.
+type ChainEnd struct {
+	Certificate string       `json:"certificate,omitempty"`
+	Checkpoint  CheckpointID `json:"checkpoint,omitempty"`
+}

@@ -1,0 +1,167 @@
+package protocol
+
+import "time"
+
+// Answer is what the store said to one call.
+type Answer uint8
+
+// The answers.
+const (
+	OK          Answer = iota // done; for a look: it is there
+	Exists                    // the target's name is taken
+	Missing                   // not there (for a rename: the source, or the target's folder)
+	Refused                   // "false", without a reason
+	Unavailable               // no answer; it may have been carried out
+	Other                     // any other error
+)
+
+// Ask is what is to be done next.
+type Ask uint8
+
+// The asks.
+const (
+	MakeParent Ask = iota // make the target's folder
+	Rename                // rename source to target without overwriting
+	LookSource            // is the source there?
+	LookTarget            // is the target there, and how long is it?
+	ReadLog               // read the table's log again: a newer claim ends this process; then call Next(OK)
+	Wait                  // wait Delay, then call Next(OK)
+	IsRenamed             // verdict
+	IsSkipped             // verdict
+	IsLost                // verdict
+	IsDamaged             // the target has another length: no verdict, the job stops
+	Fails                 // the rename was refused again and again while source and target stand as before: an error for the restart strategy
+)
+
+// Variant takes rules away. The zero value is the protocol; only the simulator sets others.
+type Variant struct {
+	// MissingIsDone takes source and target missing for done (as other tools do).
+	MissingIsDone bool
+	// TargetFirst looks at the target before the source, once, and does not read the log again.
+	TargetFirst bool
+}
+
+// The bounds of patience.
+const (
+	// SecondLook is the time between the two looks before a file is called lost.
+	SecondLook = 3 * time.Second
+	// Refusals is how many times a rename may fail for no visible reason.
+	Refusals = 8
+	// MaxDelay is the longest wait between two tries.
+	MaxDelay = 10 * time.Second
+)
+
+// File is the judgement of one file.
+type File struct {
+	v Variant
+	// Delay belongs to Wait.
+	Delay time.Duration
+
+	asked   Ask
+	answer  Answer // of the last rename
+	source  bool   // was at the source at the last look
+	looks   int    // times that both were missing
+	tries   int
+	after   Ask // what follows a Wait or ReadLog
+	outages int
+}
+
+// New begins a judgement.
+func New(v Variant) *File { return &File{v: v} }
+
+func (f *File) ask(a Ask) Ask { f.asked = a; return a }
+
+// Start gives the first ask.
+func (f *File) Start() Ask { return f.ask(MakeParent) }
+
+func (f *File) wait(d time.Duration, then Ask) Ask {
+	f.Delay, f.after = d, then
+	return f.ask(Wait)
+}
+
+func (f *File) backoff(n int) time.Duration {
+	return min(50*time.Millisecond<<min(n, 10), MaxDelay)
+}
+
+// Next takes the answer to the last ask and gives the next one. sameLength matters for LookTarget only: the target is as long as recorded.
+func (f *File) Next(a Answer, sameLength bool) Ask {
+	if a == Unavailable && f.asked != Rename { // outages are waited for without end
+		f.outages++
+		return f.wait(f.backoff(f.outages), f.asked)
+	}
+	switch f.asked {
+	case Wait, ReadLog:
+		return f.ask(f.after)
+	case MakeParent:
+		if a != OK {
+			return f.retry()
+		}
+		return f.ask(Rename)
+	case Rename:
+		f.answer = a
+		if a == OK {
+			return f.ask(IsRenamed)
+		}
+		if f.v.TargetFirst {
+			return f.ask(LookTarget)
+		}
+		return f.ask(LookSource)
+	case LookSource:
+		return f.sawSource(a)
+	case LookTarget:
+		return f.sawTarget(a, sameLength)
+	}
+	return f.ask(Fails)
+}
+
+func (f *File) sawSource(a Answer) Ask {
+	if a != OK && a != Missing {
+		return f.retry()
+	}
+	f.source = a == OK
+	if f.v.TargetFirst {
+		if f.source {
+			return f.retry()
+		}
+		return f.ask(IsLost)
+	}
+	if f.source && f.answer != Exists {
+		return f.retry()
+	}
+	return f.ask(LookTarget)
+}
+
+func (f *File) sawTarget(a Answer, sameLength bool) Ask {
+	switch {
+	case a == OK && sameLength:
+		return f.ask(IsSkipped)
+	case a == OK:
+		f.after = IsDamaged
+		return f.ask(ReadLog)
+	case a != Missing:
+		return f.retry()
+	case f.v.TargetFirst:
+		return f.ask(LookSource)
+	case f.source:
+		return f.retry()
+	case f.v.MissingIsDone:
+		return f.ask(IsSkipped)
+	}
+	if f.looks++; f.looks < 2 {
+		return f.wait(SecondLook, LookSource)
+	}
+	f.after = IsLost
+	return f.ask(ReadLog)
+}
+
+// retry waits and renames again. Outages do not count, other failures do.
+func (f *File) retry() Ask {
+	if f.asked == LookSource && f.answer == Unavailable {
+		f.outages++
+		return f.wait(f.backoff(f.outages), MakeParent)
+	}
+	if f.tries++; f.tries > Refusals {
+		return f.ask(Fails)
+	}
+	return f.wait(f.backoff(f.tries), MakeParent)
+}
