@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""flink_silent_loss.py TOPIC RECORDS
+What real Flink does when a pending file vanishes between a savepoint and its commit (a TTL, a late delete, a hand).
+An unbounded Kafka -> Parquet job takes a savepoint (which does not commit), is cancelled, loses one of its pending files,
+and is restored from the savepoint. Needs kafka.sh and flink.sh started, the topic of gen_events, and duckdb (install.sh's venv).
+"""
+import os, shutil, sys, time
+import duckdb
+from run_sql import JM, KAFKA, RUN, Gateway, http
+from verify import committed
+
+TOPIC, N = sys.argv[1], int(sys.argv[2])
+WORK = RUN + "/silent-loss"
+OUT = WORK + "/out"
+
+
+def pending():
+    """(size, path) of each hidden file."""
+    return [(e.stat().st_size, e.path) for e in os.scandir(OUT) if e.name.startswith(".")]
+
+
+def visible_rows():
+    files = committed(OUT)
+    return duckdb.sql(f"select count(*) from read_parquet({files!r})").fetchall()[0][0] if files else 0
+
+
+def start(savepoint=None):
+    g = Gateway()
+    for k, v in {"parallelism.default": "2", "execution.checkpointing.interval": "10 min",
+                 **({"execution.state-recovery.path": savepoint} if savepoint else {})}.items():
+        g.execute(f"SET '{k}'='{v}'")
+    g.execute(f"CREATE TABLE e (part INT, seq BIGINT, ts TIMESTAMP(3)) WITH ('connector'='kafka','topic'='{TOPIC}',"
+              f"'properties.bootstrap.servers'='{KAFKA}','properties.group.id'='silent-loss','scan.startup.mode'='earliest-offset','format'='json')")
+    g.execute(f"CREATE TABLE k (part INT, seq BIGINT, ts TIMESTAMP(3)) WITH ('connector'='filesystem','path'='{OUT}','format'='parquet')")
+    return g.execute("INSERT INTO k SELECT * FROM e")[0][0]
+
+
+def wait(url, done, tries=600):
+    for _ in range(tries):
+        r = http(url)
+        if done(r):
+            return r
+        time.sleep(0.2)
+    sys.exit("no answer in time: " + url)
+
+
+def trigger(job, path, body):
+    t = http(f"{JM}/jobs/{job}/{path}", body)["request-id"]
+    return wait(f"{JM}/jobs/{job}/{path}/{t}", lambda r: r["status"]["id"] == "COMPLETED")["operation"]
+
+
+def cancel(job):
+    http(f"{JM}/jobs/{job}?mode=cancel", method="PATCH")
+    wait(f"{JM}/jobs/{job}", lambda r: r["state"] == "CANCELED")
+
+
+shutil.rmtree(WORK, ignore_errors=True)
+os.makedirs(WORK + "/out")
+job = start()
+wait(f"{JM}/jobs/{job}", lambda r: r["state"] == "RUNNING" and max(v["metrics"]["read-records"] for v in r["vertices"]) >= N)
+time.sleep(5)
+save = trigger(job, "savepoints", {"target-directory": f"file://{WORK}/savepoints", "cancel-job": False})["location"]
+cancel(job)
+files = pending()
+size, victim = max(files)
+print(f"pending files: {len(files)} - removing {victim.rsplit('/', 1)[1]} ({size} bytes)")
+os.remove(victim)
+job = start(save)
+wait(f"{JM}/jobs/{job}", lambda r: r["state"] != "CREATED" and all(v["status"] == "RUNNING" for v in r["vertices"]))
+time.sleep(10)
+trigger(job, "checkpoints", {})
+time.sleep(5)
+state = http(f"{JM}/jobs/{job}")["state"]
+errors = http(f"{JM}/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+for e in errors[:3]:
+    print("exception:", e["stacktrace"][:600])
+if state == "RUNNING":
+    cancel(job)
+rows = visible_rows()
+print(f"job {state}, exceptions {len(errors)}, {rows} of {N} rows visible, {N - rows} lost")
