@@ -1,0 +1,64 @@
+# Every command of the project; `make help` lists them.
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BIN     := bin/staunch
+export CGO_ENABLED := 0
+
+# how long and how hard; e.g. `make sim SEEDS=2000`, `make crash KILLS=60`
+SEEDS ?= 200
+KILLS ?= 60
+RECORDS ?= 10000000
+ROUNDS ?= 3
+
+PEERS := test/peer/with_peers.sh
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## one static binary, bin/staunch
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/staunch
+
+unit: ## tests beside the code, with invariants checked
+	$(GO) test -tags invariant ./...
+
+demo: build ## the product in one minute: no servers needed, killed twice, resumed, audited
+	$(BIN) demo
+
+install: ## what the tests against real servers need, once (as root; else says the line to run)
+	test/peer/install.sh
+
+peers: build ## tests against real servers, which are started and stopped here
+	STAUNCH_BIN=$(CURDIR)/$(BIN) $(PEERS) kafka -- $(GO) test -count=1 -timeout 20m -tags 'peer invariant' ./test/...
+
+test: ## everything that must pass: install, build, lint, unit, peers
+	$(MAKE) --no-print-directory install
+	$(MAKE) --no-print-directory build
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory peers
+
+bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)
+	STAUNCH_BIN=$(CURDIR)/$(BIN) FLINK_TM_MEM=$${FLINK_TM_MEM:-4g} $(PEERS) kafka flink -- $(GO) run ./bench -records $(RECORDS) -rounds $(ROUNDS)
+
+crash: build ## the process killed at each failpoint and at random on real servers (KILLS)
+	STAUNCH_BIN=$(CURDIR)/$(BIN) $(PEERS) kafka -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -v
+
+sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
+	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)
+
+lint: ## layers, forbidden calls, pure protocols, gofmt, vet
+	$(GO) test -count=1 ./internal/lint
+	$(GO) vet -tags 'peer invariant' ./...
+
+docs: ## reference pages from the option tables; fails in CI when they differ
+	$(GO) run ./internal/docgen
+
+fmt: ## gofmt on all files
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+.PHONY: help build unit demo install peers test bench crash sim lint docs fmt
