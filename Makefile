@@ -15,13 +15,18 @@ KILLS ?= 60
 RECORDS ?= 10000000
 ROUNDS ?= 3
 
-PEERS := test/peer/with_peers.sh
+PEERS    := test/peer/with_peers.sh
+# where tests against real servers find the program
+BINARIES := STAUNCH_BIN=$(CURDIR)/$(BIN) STAUNCH_FAILPOINT_BIN=$(CURDIR)/$(BIN)-failpoint
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## one static binary, bin/staunch
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/staunch
+
+build-failpoint: ## the same binary with failpoints and invariants, for crash tests
+	$(GO) build -trimpath -tags 'failpoint invariant' -ldflags '-X main.version=$(VERSION)-failpoint' -o $(BIN)-failpoint ./cmd/staunch
 
 unit: ## tests beside the code, with invariants checked
 	$(GO) test -tags invariant ./...
@@ -32,8 +37,8 @@ demo: build ## the product in one minute: no servers needed, killed twice, resum
 install: ## what the tests against real servers need, once (as root; else says the line to run)
 	test/peer/install.sh
 
-peers: build ## tests against real servers, which are started and stopped here
-	STAUNCH_BIN=$(CURDIR)/$(BIN) $(PEERS) kafka -- $(GO) test -count=1 -timeout 20m -tags 'peer invariant' ./test/...
+peers: build build-failpoint ## tests against real servers, which are started and stopped here
+	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -timeout 20m -tags 'peer invariant' ./test/...
 
 test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory install
@@ -43,10 +48,10 @@ test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory peers
 
 bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)
-	STAUNCH_BIN=$(CURDIR)/$(BIN) FLINK_TM_MEM=$${FLINK_TM_MEM:-4g} $(PEERS) kafka flink -- $(GO) run ./bench -records $(RECORDS) -rounds $(ROUNDS)
+	$(BINARIES) FLINK_TM_MEM=$${FLINK_TM_MEM:-4g} $(PEERS) kafka flink -- $(GO) run ./bench -records $(RECORDS) -rounds $(ROUNDS)
 
-crash: build ## the process killed at each failpoint and at random on real servers (KILLS)
-	STAUNCH_BIN=$(CURDIR)/$(BIN) $(PEERS) kafka -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -v
+crash: build-failpoint ## the process killed at each failpoint and at random on real servers (KILLS)
+	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -v
 
 sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
 	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)
@@ -61,4 +66,4 @@ docs: ## reference pages from the option tables; fails in CI when they differ
 fmt: ## gofmt on all files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: help build unit demo install peers test bench crash sim lint docs fmt
+.PHONY: help build build-failpoint unit demo install peers test bench crash sim lint docs fmt
