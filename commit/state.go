@@ -1,0 +1,135 @@
+package commit
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"staunch/account"
+	"staunch/fault"
+	"staunch/log"
+)
+
+// Certified is a certificate as it stands in the log.
+type Certified struct {
+	account.Certificate
+	// Hash is the SHA-256 of the entry, by which other entries name it.
+	Hash string
+	N    int64
+	Done *account.Done
+	// Accepted are the losses that a person took note of.
+	Accepted []account.Accept
+	// Committed partitions.
+	Committed map[string]bool
+}
+
+// State is what a table's log says, folded from its entries.
+type State struct {
+	// Claim is the newest claim, nil before the first.
+	Claim *account.Claim
+	// Certificates since the newest segment, in order.
+	Certificates []*Certified
+	// Chain is the newest certificate, also one behind a segment.
+	Chain account.ChainEnd
+	// ChainDone reports whether it is done.
+	ChainDone bool
+	// Segment is the newest segment.
+	Segment  *account.Segment
+	SegmentN int64
+	LastN    int64
+	kinds    []log.Head
+}
+
+func decode(e log.Entry, v any) error {
+	if err := json.Unmarshal(e.Body, v); err != nil {
+		return fault.New(fault.Damage, "entry %d (%s): %w", e.N, e.Kind, err)
+	}
+	return nil
+}
+
+// Find gives the certificate with this hash.
+func (s *State) Find(hash string) *Certified {
+	for _, c := range s.Certificates {
+		if c.Hash == hash {
+			return c
+		}
+	}
+	return nil
+}
+
+// Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log.
+func (s *State) Apply(e log.Entry) error {
+	s.LastN = e.N
+	s.kinds = append(s.kinds, log.Head{N: e.N, Kind: e.Kind})
+	switch e.Kind {
+	case account.KindClaim:
+		var c account.Claim
+		if err := decode(e, &c); err != nil {
+			return err
+		}
+		s.Claim = &c
+	case account.KindCertificate:
+		c := &Certified{Hash: e.SHA256, N: e.N, Committed: map[string]bool{}}
+		if err := decode(e, &c.Certificate); err != nil {
+			return err
+		}
+		if c.Previous != s.Chain.Certificate {
+			return fault.New(fault.Damage, "entry %d: certificate of checkpoint %d follows certificate %s, but the one before it is %s",
+				e.N, c.Checkpoint, short(c.Previous), short(s.Chain.Certificate))
+		}
+		s.Certificates = append(s.Certificates, c)
+		s.Chain, s.ChainDone = account.ChainEnd{Certificate: c.Hash, Checkpoint: c.Checkpoint}, false
+	case account.KindDone:
+		var d account.Done
+		if err := decode(e, &d); err != nil {
+			return err
+		}
+		if c := s.Find(d.Certificate); c != nil && c.Done == nil {
+			c.Done = &d
+		}
+		if d.Certificate == s.Chain.Certificate {
+			s.ChainDone = true
+		}
+	case account.KindPartition:
+		var p account.Partition
+		if err := decode(e, &p); err != nil {
+			return err
+		}
+		if c := s.Find(p.Certificate); c != nil {
+			c.Committed[p.Partition] = true
+		}
+	case account.KindAccept:
+		var a account.Accept
+		if err := decode(e, &a); err != nil {
+			return err
+		}
+		if c := s.Find(a.Certificate); c != nil {
+			c.Accepted = append(c.Accepted, a)
+		}
+	case account.KindSegment:
+		var g account.Segment
+		if err := decode(e, &g); err != nil {
+			return err
+		}
+		s.Segment, s.SegmentN = &g, e.N
+		claim := g.Claim
+		s.Claim = &claim
+		s.Certificates = nil
+		s.Chain, s.ChainDone = g.Chain, true
+	default:
+		return fault.New(fault.Damage, "entry %d is of the unknown kind %q; the log was written by a newer version", e.N, e.Kind)
+	}
+	return nil
+}
+
+func short(hash string) string {
+	switch {
+	case hash == "":
+		return "(none)"
+	case len(hash) > 8:
+		return hash[:8]
+	}
+	return hash
+}
+
+// LossID is what a person names with --accept-lost: the checkpoint and the first digits of its certificate's hash.
+func LossID(c account.CheckpointID, hash string) string { return fmt.Sprintf("%d-%s", c, short(hash)) }

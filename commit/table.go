@@ -1,0 +1,478 @@
+package commit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"sort"
+	"strings"
+	"time"
+
+	"staunch/account"
+	"staunch/commit/protocol"
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fault/failpoint"
+	"staunch/fs"
+	"staunch/log"
+)
+
+// SegmentEvery is the number of certificates after which a segment replaces the entries before it.
+const SegmentEvery = 128
+
+// Variant takes rules of the protocol away. The zero value is the protocol; only the simulator sets others.
+type Variant struct {
+	File protocol.Variant
+	// NoFence goes behind newer claims as if they were not there, and claims nothing.
+	NoFence bool
+	// CertificateLast appends the certificate after the renames.
+	CertificateLast bool
+	// Log takes rules of appending away.
+	Log log.Variant
+	// SegmentEvery overrides the number of certificates a segment, if not 0.
+	SegmentEvery int
+}
+
+// Owner is who commits.
+type Owner struct {
+	Job     string
+	LogID   string
+	LogPath string
+	Epoch   account.Epoch
+	Host    string
+	PID     int
+	// TakeOver overrules another job log's claim.
+	TakeOver bool
+	// Accept are the ids of losses to be accepted, and by whom.
+	Accept    []string
+	AcceptWho string
+}
+
+// Table commits to one table.
+type Table struct {
+	env     env.Env
+	store   fs.FS
+	root    string
+	dir     string
+	log     *log.Log
+	owner   Owner
+	variant Variant
+	slog    *slog.Logger
+	state   State
+}
+
+// Dir is the folder of a job's log in a table.
+func Dir(root, job string) string { return path.Join(root, "_staunch", Escape(job)) }
+
+// Escape makes a job id a folder name: every byte that is not a letter, digit, '-', '_' or '.' becomes %XX, and so does a leading dot.
+func Escape(job string) string {
+	var b strings.Builder
+	for i := 0; i < len(job); i++ {
+		c := job[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// Open prepares a table at root; it does no I/O.
+func Open(e env.Env, store fs.FS, root string, owner Owner, v Variant, l *slog.Logger) *Table {
+	dir := Dir(root, owner.Job)
+	lg := log.Open(e, store, dir, ".staunch")
+	lg.SetVariant(v.Log)
+	return &Table{env: e, store: store, root: root, dir: dir, log: lg, owner: owner, variant: v, slog: l}
+}
+
+// Root is the table's folder.
+func (t *Table) Root() string { return t.root }
+
+// State is what was read so far.
+func (t *Table) State() *State { return &t.state }
+
+// Refresh reads what others appended.
+func (t *Table) Refresh() error {
+	entries, err := t.log.Read()
+	if err != nil {
+		return fmt.Errorf("log of table %s: %w", t.root, err)
+	}
+	for _, e := range entries {
+		if err := t.state.Apply(e); err != nil {
+			return fmt.Errorf("log %s: %w", t.dir, err)
+		}
+	}
+	return nil
+}
+
+// fenced reports a claim that takes the table away from this owner.
+func (t *Table) fenced(c *account.Claim) error {
+	if t.variant.NoFence || c == nil || c.LogID == t.owner.LogID && c.Epoch <= t.owner.Epoch {
+		return nil
+	}
+	if c.LogID == t.owner.LogID {
+		return fault.New(fault.Fenced, "table %s was claimed by epoch %d of this job (host %s, pid %d); this is epoch %d", t.root, c.Epoch, c.Host, c.PID, t.owner.Epoch)
+	}
+	return fault.New(fault.Fenced, "table %s was claimed by another run of job %q with the log %s (host %s, pid %d)", t.root, c.Job, c.Log, c.Host, c.PID)
+}
+
+func (t *Table) foreign(c *account.Claim) error {
+	if c == nil || c.LogID == t.owner.LogID || t.owner.TakeOver || t.variant.NoFence {
+		return nil
+	}
+	return fault.Userf("table %s belongs to job %q with another log, %s (host %s, pid %d), which has not ended", t.root, c.Job, c.Log, c.Host, c.PID).
+		WithHint("continue it with its own execution.checkpointing.dir, give this job another pipeline.name, or overrule it with --take-over")
+}
+
+// Claim makes this owner the only one that may commit. ended says whether another job log's claim is over (its log has the end entry).
+// REQUIRES: called before anything is read for recovery or committed (PROTOCOL.md 2).
+func (t *Table) Claim(ended func(account.Claim) bool) error {
+	if err := t.Refresh(); err != nil {
+		return err
+	}
+	if t.variant.NoFence {
+		return nil
+	}
+	check := func(c *account.Claim) error {
+		if c == nil || c.LogID == t.owner.LogID {
+			return t.fenced(c)
+		}
+		if ended != nil && ended(*c) {
+			return nil
+		}
+		return t.foreign(c)
+	}
+	if err := check(t.state.Claim); err != nil {
+		return err
+	}
+	failpoint.Hit(failpoint.ClaimBefore)
+	takeOver := t.state.Claim != nil && t.state.Claim.LogID != t.owner.LogID
+	c := account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID,
+		Time: t.env.Now().UTC(), TakeOver: takeOver}
+	err := t.append(account.KindClaim, c, func() error { return check(t.state.Claim) }, log.Again)
+	if err == nil {
+		failpoint.Hit(failpoint.ClaimAfter)
+	}
+	return err
+}
+
+// append puts an entry behind all that stands. check is asked after each entry of others that was read on the way.
+func (t *Table) append(kind string, body any, check func() error, below log.Below) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", kind, err)
+	}
+	e, err := t.log.Append(log.Append{
+		Kind: kind, Body: b,
+		OnTaken: func(e log.Entry) error {
+			if err := t.state.Apply(e); err != nil {
+				return err
+			}
+			return check()
+		},
+		Below: func(own int64, all []log.Head) log.Below {
+			newest := int64(0)
+			for _, h := range all {
+				if h.Kind == account.KindSegment && h.N != own {
+					newest = max(newest, h.N)
+				}
+			}
+			if own < newest {
+				return below
+			}
+			return log.Fine
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("append %s to the log of table %s: %w", kind, t.root, err)
+	}
+	return t.state.Apply(e)
+}
+
+func (t *Table) stillOurs() error { return t.fenced(t.state.Claim) }
+
+// Result is the outcome of one table's commit.
+type Result struct {
+	Certificate account.ChainEnd
+	Counters    account.Counters
+	Verdicts    []account.Verdict
+	// Already is set when the checkpoint was done before.
+	Already bool
+	// Lost are the files in neither place, accepted ones included.
+	Lost []account.File
+}
+
+// Commit carries out one completed checkpoint: certificate, renames, verdicts, done. It may be called again after any error or crash.
+// expect is where the table's chain must end before this checkpoint.
+func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Result, error) {
+	standing, err := t.certify(cert, expect)
+	if err != nil {
+		return Result{}, err
+	}
+	if standing == nil { // an earlier checkpoint's segment says that it is done
+		return Result{Already: true, Certificate: t.state.Chain}, nil
+	}
+	res := Result{Certificate: account.ChainEnd{Certificate: standing.Hash, Checkpoint: standing.Checkpoint}}
+	if standing.Done != nil {
+		res.Already, res.Counters, res.Verdicts = true, standing.Done.Counters, standing.Done.Verdicts
+		return res, nil
+	}
+	res.Verdicts = make([]account.Verdict, len(standing.Files))
+	for i := range standing.Files {
+		f := &standing.Files[i]
+		failpoint.Hit(failpoint.RenameBefore)
+		v, err := t.judge(f)
+		if err != nil {
+			return res, err
+		}
+		failpoint.Hit(failpoint.RenameAfter)
+		res.Verdicts[i] = v
+		res.Counters.Created++
+		switch v {
+		case account.Renamed:
+			res.Counters.Renamed++
+		case account.Skipped:
+			res.Counters.Skipped++
+		case account.Lost:
+			res.Counters.Lost++
+			res.Lost = append(res.Lost, *f)
+		}
+	}
+	failpoint.Hit(failpoint.RenamedAll)
+	if err := t.sync(standing.Files); err != nil {
+		return res, err
+	}
+	failpoint.Hit(failpoint.SyncedAll)
+	if t.variant.CertificateLast {
+		if standing, err = t.appendCertificate(cert); err != nil {
+			return res, err
+		}
+		res.Certificate.Certificate = standing.Hash
+	}
+	if err := t.acceptLost(standing, res.Lost); err != nil {
+		return res, err
+	}
+	done := account.Done{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Checkpoint: standing.Checkpoint, Certificate: standing.Hash,
+		Time: t.env.Now().UTC(), Verdicts: res.Verdicts, Counters: res.Counters}
+	if err := t.append(account.KindDone, done, t.stillOurs, log.Fenced); err != nil {
+		return res, err
+	}
+	failpoint.Hit(failpoint.DoneAfter)
+	t.tidy(standing.Files)
+	return res, t.segment()
+}
+
+// certify finds the standing certificate of the checkpoint or appends one. nil means that the checkpoint is done and its certificate archived.
+func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Certified, error) {
+	if err := t.stillOurs(); err != nil {
+		return nil, err
+	}
+	for _, c := range t.state.Certificates {
+		if c.Checkpoint == cert.Checkpoint && c.Complete == cert.Complete {
+			return c, nil
+		}
+	}
+	if t.state.Chain.Checkpoint == cert.Checkpoint && t.state.ChainDone && t.state.Find(t.state.Chain.Certificate) == nil {
+		return nil, nil
+	}
+	if t.state.Chain != expect && !t.variant.NoFence {
+		return nil, t.goingBack(cert.Checkpoint, expect)
+	}
+	cert.Previous = t.state.Chain.Certificate
+	if t.variant.CertificateLast {
+		return &Certified{Certificate: cert}, nil
+	}
+	failpoint.Hit(failpoint.CertificateBefore)
+	c, err := t.appendCertificate(cert)
+	if err == nil {
+		failpoint.Hit(failpoint.CertificateAfter)
+	}
+	return c, err
+}
+
+func (t *Table) appendCertificate(cert account.Certificate) (*Certified, error) {
+	if err := t.append(account.KindCertificate, cert, t.stillOurs, log.Fenced); err != nil {
+		return nil, err
+	}
+	return t.state.Find(t.state.Chain.Certificate), nil
+}
+
+// goingBack refuses a state that is not the one the table's newest certificate was made from.
+func (t *Table) goingBack(c account.CheckpointID, expect account.ChainEnd) error {
+	return fault.Userf("table %s: its newest certificate is of checkpoint %d (%s), but the restored state of checkpoint %d follows checkpoint %d (%s): "+
+		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, short(t.state.Chain.Certificate), c, expect.Checkpoint, short(expect.Certificate)).
+		WithHint("restore the newest checkpoint directory of this job; going back to an older state is not supported yet")
+}
+
+// CheckChain refuses to start when the table's chain ends neither at the restored checkpoint's certificate (complete is the hash of its entry
+// in the job's log) nor at the one before it.
+func (t *Table) CheckChain(c account.CheckpointID, complete string, expect account.ChainEnd) error {
+	if t.state.Chain == expect || t.variant.NoFence {
+		return nil
+	}
+	last := t.state.Find(t.state.Chain.Certificate)
+	if last != nil && last.Checkpoint == c && last.Complete == complete {
+		return nil
+	}
+	if last == nil && t.state.ChainDone && t.state.Chain.Checkpoint == c {
+		return nil
+	}
+	if t.state.Chain.Certificate == "" {
+		return fault.Userf("table %s: the restored state of checkpoint %d has written to it up to checkpoint %d, but its log in %s is gone", t.root, c, expect.Checkpoint, t.dir).
+			WithHint("put the table's folder back from a copy; or, if it was removed on purpose, start under another pipeline.name")
+	}
+	return t.goingBack(c, expect)
+}
+
+// judge gives one file's verdict.
+func (t *Table) judge(f *account.File) (account.Verdict, error) {
+	m := protocol.New(t.variant.File)
+	var last error
+	for ask := m.Start(); ; {
+		var a protocol.Answer
+		same := false
+		switch ask {
+		case protocol.MakeParent:
+			a, last = answer(t.store.MkdirAll(path.Dir(f.Final)), last)
+		case protocol.Rename:
+			a, last = answer(t.store.Rename(f.Pending, f.Final), last)
+		case protocol.LookSource:
+			_, err := t.store.Stat(f.Pending)
+			a, last = answer(err, last)
+		case protocol.LookTarget:
+			info, err := t.store.Stat(f.Final)
+			a, last = answer(err, last)
+			same = err == nil && info.Size == f.Length
+		case protocol.ReadLog:
+			if err := t.Refresh(); err != nil {
+				return "", err
+			}
+			if err := t.stillOurs(); err != nil {
+				return "", err
+			}
+		case protocol.Wait:
+			env.Sleep(t.env, m.Delay)
+		case protocol.IsRenamed:
+			return account.Renamed, nil
+		case protocol.IsSkipped:
+			return account.Skipped, nil
+		case protocol.IsLost:
+			return account.Lost, nil
+		case protocol.IsDamaged:
+			return "", t.damaged(f)
+		case protocol.Fails:
+			return "", fault.New(fault.Transient, "rename %s to %s: %w", f.Pending, f.Final, last)
+		}
+		ask = m.Next(a, same)
+	}
+}
+
+func answer(err, last error) (protocol.Answer, error) {
+	switch {
+	case err == nil:
+		return protocol.OK, last
+	case errors.Is(err, fs.ErrExist):
+		return protocol.Exists, err
+	case errors.Is(err, fs.ErrNotExist):
+		return protocol.Missing, err
+	case errors.Is(err, fs.ErrRefused):
+		return protocol.Refused, err
+	case errors.Is(err, fs.ErrUnavailable):
+		return protocol.Unavailable, err
+	}
+	return protocol.Other, err
+}
+
+func (t *Table) damaged(f *account.File) error {
+	size := int64(-1)
+	if info, err := t.store.Stat(f.Final); err == nil {
+		size = info.Size
+	}
+	return fault.New(fault.Damage, "%s is %d bytes long, but the file that was written for it, %s, had %d", f.Final, size, f.Pending, f.Length).
+		WithHint("somebody else wrote or changed the file at the final place; move it away and run again")
+}
+
+// acceptLost lets a loss pass that a person has accepted, and else makes it the job's end.
+func (t *Table) acceptLost(c *Certified, lost []account.File) error {
+	if len(lost) == 0 || len(c.Accepted) > 0 {
+		return nil
+	}
+	id := LossID(c.Checkpoint, c.Hash)
+	for _, a := range t.owner.Accept {
+		if a != id {
+			continue
+		}
+		return t.append(account.KindAccept, account.Accept{LogID: t.owner.LogID, Checkpoint: c.Checkpoint, Certificate: c.Hash, ID: id,
+			Who: t.owner.AcceptWho, Why: "--accept-lost", Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
+	}
+	var b strings.Builder
+	rows := int64(0)
+	for _, f := range lost {
+		rows += f.Rows
+		fmt.Fprintf(&b, "\n  lost: %s (%d rows)\n        was written as %s", f.Final, f.Rows, f.Pending)
+		for _, o := range f.Offsets {
+			fmt.Fprintf(&b, "\n        %s offsets %s", o.Split, o.Set)
+		}
+	}
+	return fault.Lostf("%d of %d files that checkpoint %d promises to table %s are in neither place, %d rows%s", len(lost), len(c.Files), c.Checkpoint, t.root, rows, b.String()).
+		WithHint("the other files of the checkpoint are committed; find out what removed these, or go on without their rows: --accept-lost %s", id)
+}
+
+// sync makes the renames durable: the targets' folders with their parents up to the root, and the folders they came from.
+func (t *Table) sync(files []account.File) error {
+	seen := map[string]bool{}
+	var dirs []string
+	add := func(d string) {
+		if !seen[d] {
+			seen[d] = true
+			dirs = append(dirs, d)
+		}
+	}
+	for i := range files {
+		for d := path.Dir(files[i].Final); len(d) >= len(t.root); d = path.Dir(d) {
+			add(d)
+		}
+		add(path.Dir(files[i].Pending))
+	}
+	sort.Sort(sort.Reverse(sort.StringSlice(dirs))) // children before parents
+	for _, d := range dirs {
+		for n := 0; ; n++ {
+			err := t.store.SyncDir(d)
+			if err == nil || errors.Is(err, fs.ErrNotExist) { // a lost file's folder may be gone with it
+				break
+			}
+			if !errors.Is(err, fs.ErrUnavailable) {
+				return fmt.Errorf("sync folder %s: %w", d, err)
+			}
+			env.Sleep(t.env, min(50*time.Millisecond<<min(n, 10), protocol.MaxDelay))
+		}
+	}
+	return nil
+}
+
+// tidy removes the folders that the renames left empty. Their ids are over: running writers name greater ones (PROTOCOL.md 6).
+func (t *Table) tidy(files []account.File) {
+	seen := map[string]bool{}
+	for i := range files {
+		d := path.Dir(files[i].Pending)
+		if seen[d] || !strings.HasPrefix(d, t.root+"/_DUMP_TEMPORARY/cp-") {
+			continue
+		}
+		seen[d] = true
+		if t.store.DeleteDir(d) == nil {
+			if up := path.Dir(d); !seen[up] {
+				_ = t.store.DeleteDir(up) // best effort: not empty while another task's files are there
+			}
+		}
+	}
+}
+
+// PartitionCommitted records that a partition's success file stands.
+func (t *Table) PartitionCommitted(certificate account.ChainEnd, partition string) error {
+	return t.append(account.KindPartition, account.Partition{LogID: t.owner.LogID, Checkpoint: certificate.Checkpoint,
+		Certificate: certificate.Certificate, Partition: partition, Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
+}
