@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -130,6 +131,23 @@ var jobOptions = sync.OnceValue(func() []Option {
 
 // JobOptions returns the keys of the job with an effect here, in the order of the reference page. It must not be changed.
 func JobOptions() []Option { return jobOptions() }
+
+// RefusedJobKeys returns Flink's keys that are accepted with their default value only, with the reason.
+func RefusedJobKeys() map[string]string { return maps.Clone(refusedJob) }
+
+// IdleJobKeys returns Flink's keys that are accepted without effect, in alphabetical order, patterns as Flink writes them.
+func IdleJobKeys() []string {
+	var out []string
+	for k := range flink().job {
+		if o, _ := Find(jobOptions(), k); o == nil && refusedJob[k] == "" {
+			out = append(out, k)
+		}
+	}
+	return sorted(out)
+}
+
+// KeyFamilies returns the beginnings of keys that are accepted without effect, whatever follows.
+func KeyFamilies() []string { return slices.Clone(families) }
 
 func atLeast(least time.Duration) func(string) error {
 	return func(s string) error {
