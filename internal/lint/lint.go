@@ -99,6 +99,7 @@ func Run(tree fs.FS, layers, words string) ([]Finding, error) {
 		return nil
 	})
 	l.docs()
+	l.architecture(tree)
 	sort.Slice(l.findings, func(i, j int) bool {
 		a, b := l.findings[i], l.findings[j]
 		return a.Path < b.Path || (a.Path == b.Path && a.Line < b.Line)
@@ -181,6 +182,33 @@ func (l *linter) imports(f *file) {
 			if why := l.rules.mayImport(f.pkg, to); why != "" {
 				l.report(f, f.importPos(p), "%s: %s", f.pkg, why)
 			}
+		}
+	}
+}
+
+// mapRow is a line of ARCHITECTURE.md's map: | `folder/` | what |.
+var mapRow = regexp.MustCompile("(?m)^\\| `([a-z]+)/` \\|")
+
+// architecture compares the map in ARCHITECTURE.md with the top-level folders that hold packages.
+func (l *linter) architecture(tree fs.FS) {
+	const page = "ARCHITECTURE.md"
+	text, err := fs.ReadFile(tree, page)
+	if err != nil {
+		return // a tree of a test; that the page is there is checked on the repository
+	}
+	mapped := map[string]bool{}
+	for _, m := range mapRow.FindAllSubmatch(text, -1) {
+		name := string(m[1])
+		mapped[name] = true
+		if _, err := fs.Stat(tree, name); err != nil {
+			l.findings = append(l.findings, Finding{page, 0, "names the folder " + name + "/, which is not there"})
+		}
+	}
+	missing := map[string]bool{}
+	for pkg := range l.packages {
+		if top, _, _ := strings.Cut(pkg, "/"); !mapped[top] && !missing[top] {
+			missing[top] = true
+			l.findings = append(l.findings, Finding{page, 0, "does not name the folder " + top + "/"})
 		}
 	}
 }

@@ -23,6 +23,19 @@ func TestRepository(t *testing.T) {
 	for _, f := range findings {
 		t.Error(f)
 	}
+	if _, err := os.Stat("../../ARCHITECTURE.md"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestArchitectureNamesEachFolder(t *testing.T) {
+	tree := fstest.MapFS{"plan/doc.go": {Data: []byte(doc)}, "job/doc.go": {Data: []byte(doc)},
+		"ARCHITECTURE.md": {Data: []byte("| folder | what |\n|---|---|\n| `plan/` | x |\n| `gone/` | y |\n")}}
+	findings, err := Run(tree, layersText, wordsText)
+	if err != nil || len(findings) != 2 || !strings.Contains(fmt.Sprint(findings), "names the folder gone/, which is not there") ||
+		!strings.Contains(fmt.Sprint(findings), "does not name the folder job/") {
+		t.Error(findings, err)
+	}
 }
 
 const doc = "// Package x is there.\npackage x\n"
