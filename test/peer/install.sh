@@ -16,7 +16,6 @@ missing_packages() {
   command -v mvn >/dev/null || m="$m maven"
   command -v curl >/dev/null || m="$m curl"
   command -v setsid >/dev/null && command -v flock >/dev/null || m="$m util-linux"
-  command -v pgrep >/dev/null || m="$m procps"
   command -v python3 >/dev/null || m="$m python3"
   python3 -c 'import venv, ensurepip' 2>/dev/null || m="$m python3-venv"
   echo "$m"

@@ -48,7 +48,7 @@ maven_libs() {
   say "fetching $* (first use only)"
   mkdir -p "$(dirname "$dir")"
   local new; new=$(mktemp -d -p "$(dirname "$dir")")
-  mvn -q -B -f "$tmp/pom.xml" dependency:copy-dependencies -DincludeScope=runtime \
+  mvn -q -B -Dmaven.repo.local="${MAVEN_REPO:-$HOME/.m2/repository}" -f "$tmp/pom.xml" dependency:copy-dependencies -DincludeScope=runtime \
     -DoutputDirectory="$new" >"$tmp/mvn.log" 2>&1 || { tail -20 "$tmp/mvn.log" >&2; rm -rf "$tmp" "$new"; die "maven failed, see above"; }
   # whole or not at all: a run that was ended half-way leaves no folder that looks complete
   touch "$new/.complete"; rm -rf "$dir" "$tmp"; mv "$new" "$dir"
