@@ -1,0 +1,345 @@
+package function
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"staunch/changelog"
+	"staunch/function/datetime"
+	"staunch/kernel"
+	"staunch/types"
+)
+
+// infix prints (a op b).
+func infix(c *Call, args []string) string {
+	return "(" + args[0] + " " + c.Func.Name + " " + args[1] + ")"
+}
+
+var arithmetic = []*Function{
+	arithmeticOp('+'), arithmeticOp('-'), arithmeticOp('*'), arithmeticOp('/'), arithmeticOp('%'), negation(),
+}
+
+func arithmeticOp(op byte) *Function {
+	f := &Function{Name: string(op), format: infix, CanFail: op == '/' || op == '%'}
+	f.form = "<NUMERIC> " + f.Name + " <NUMERIC>"
+	if op == '+' || op == '-' {
+		f.form += " | <DATETIME> " + f.Name + " <INTERVAL> | <INTERVAL> " + f.Name + " <INTERVAL>"
+	}
+	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.resolveArithmetic(op, args) }
+	f.op = func(c *Call, _ Session) (Op, error) { return arithmeticKernel(op, c) }
+	return f
+}
+
+// resolveArithmetic types a op b. A NULL without type takes the type of the other side.
+func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, error) {
+	a, b := args[0].Type(), args[1].Type()
+	switch {
+	case a.Kind == types.Null && b.Kind == types.Null:
+		return nil, a, fmt.Errorf("illegal use of NULL: write CAST(NULL AS type)")
+	case a.Kind == types.Null:
+		a = b.Nullable()
+	case b.Kind == types.Null:
+		b = a.Nullable()
+	}
+	notNull := a.NotNull && b.NotNull
+	args = []Expr{cast(args[0], a), cast(args[1], b)}
+	switch {
+	case a.IsNumeric() && b.IsNumeric():
+		t := arithmeticType(op, a, b)
+		if t.Kind == types.Decimal {
+			args[0], args[1] = cast(args[0], asDecimal(a)), cast(args[1], asDecimal(b))
+		} else {
+			args[0], args[1] = cast(args[0], t), cast(args[1], t)
+		}
+		if l, ok := lit(args[1]); ok && (op == '/') && !t.IsApprox() && isZero(l) {
+			return nil, t, fmt.Errorf("division by zero")
+		}
+		return args, t.WithNotNull(notNull), nil
+	case op == '*' && a.IsInterval() && b.IsExact():
+		args[1] = cast(args[1], types.New(types.BigInt))
+		return args, a.WithNotNull(notNull), nil
+	case op == '*' && a.IsExact() && b.IsInterval():
+		return []Expr{args[1], cast(args[0], types.New(types.BigInt))}, b.WithNotNull(notNull), nil
+	case op != '+' && op != '-':
+	case a.IsInterval() && a.Kind == b.Kind:
+		return args, a.WithNotNull(notNull), nil
+	case op == '+' && a.IsInterval() && isDatetime(b):
+		return f.resolveArithmetic(op, []Expr{args[1], args[0]})
+	case isDatetime(a) && b.IsInterval() && !(a.Kind == types.Time && b.Kind == types.IntervalYearMonth):
+		return args, a.WithNotNull(notNull), nil
+	}
+	return nil, a, &ArgError{Func: f, Args: typesOf(args)}
+}
+
+func isDatetime(t types.Type) bool {
+	return t.IsTimestamp() || t.Kind == types.Date || t.Kind == types.Time
+}
+
+func isZero(l *Literal) bool {
+	if l.IsNull() {
+		return false
+	}
+	switch l.Type().Physical() {
+	case types.PhysInt32:
+		return l.Value.I32[0] == 0
+	case types.PhysInt64:
+		return l.Value.I64[0] == 0
+	case types.PhysDecimal:
+		return l.Value.Dec[0].Sign() == 0
+	}
+	return false
+}
+
+func arithmeticKernel(op byte, c *Call) (Op, error) {
+	a, b := c.Args[0].Type(), c.Args[1].Type()
+	switch {
+	case c.T.Kind == types.Decimal:
+		return decimalArithmetic(op, a, b, c.T), nil
+	case c.T.IsInterval() && op == '*':
+		return timesInterval(c.T), nil
+	case b.IsInterval() && !a.IsInterval():
+		return addInterval(a, b, op == '-'), nil
+	}
+	switch c.T.Physical() {
+	case types.PhysInt32:
+		return integerArithmetic(op, c.T, func(c *changelog.Column) []int32 { return c.I32 }), nil
+	case types.PhysInt64:
+		return integerArithmetic(op, c.T, func(c *changelog.Column) []int64 { return c.I64 }), nil
+	case types.PhysFloat32:
+		return floatArithmetic(op, func(c *changelog.Column) []float32 { return c.F32 }), nil
+	default:
+		return floatArithmetic(op, func(c *changelog.Column) []float64 { return c.F64 }), nil
+	}
+}
+
+func width(t types.Type) int {
+	switch t.Kind {
+	case types.TinyInt:
+		return 8
+	case types.SmallInt:
+		return 16
+	}
+	return 32
+}
+
+func integerArithmetic[T kernel.Integer](op byte, t types.Type, values func(*changelog.Column) []T) Op {
+	var active kernel.Mask
+	bits := width(t)
+	return func(dst *changelog.Column, args []kernel.Vec, n int, mask kernel.Mask) error {
+		kernel.Make(dst, n)
+		d, a, b := values(dst), values(args[0].Col), values(args[1].Col)
+		var err error
+		switch op {
+		case '+':
+			kernel.Add(d, a, b)
+		case '-':
+			kernel.Sub(d, a, b)
+		case '*':
+			kernel.Mul(d, a, b)
+		case '/':
+			active = kernel.Active(active, n, mask, args...)
+			err = kernel.DivInt(d, a, b, active)
+		case '%':
+			active = kernel.Active(active, n, mask, args...)
+			err = kernel.ModInt(d, a, b, active)
+		}
+		if bits < 32 {
+			kernel.Narrow(dst.I32, bits)
+		}
+		kernel.Strict(dst, n, args...)
+		return err
+	}
+}
+
+func floatArithmetic[T kernel.Float](op byte, values func(*changelog.Column) []T) Op {
+	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+		kernel.Make(dst, n)
+		d, a, b := values(dst), values(args[0].Col), values(args[1].Col)
+		switch op {
+		case '+':
+			kernel.Add(d, a, b)
+		case '-':
+			kernel.Sub(d, a, b)
+		case '*':
+			kernel.Mul(d, a, b)
+		case '/':
+			kernel.DivFloat(d, a, b)
+		case '%':
+			kernel.ModFloat(d, a, b)
+		}
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
+}
+
+// decimalArithmetic computes on unscaled numbers; a result that does not fit its type is NULL.
+func decimalArithmetic(op byte, a, b, t types.Type) Op {
+	p, s, sa, sb := t.Precision, t.Scale, a.Scale, b.Scale
+	var active kernel.Mask
+	return func(dst *changelog.Column, args []kernel.Vec, n int, mask kernel.Mask) error {
+		kernel.Make(dst, n)
+		kernel.Strict(dst, n, args...)
+		active = kernel.Active(active, n, mask, args...)
+		av, bv := args[0], args[1]
+		for i := range n {
+			if !active.Has(i) {
+				continue
+			}
+			x, y := av.Col.Dec[av.Index(i)], bv.Col.Dec[bv.Index(i)]
+			var r decimal128.Num
+			var ok bool
+			switch op {
+			case '+', '-':
+				r, ok = kernel.DecAdd(x, y, sa, sb, p, s, op == '-')
+			case '*':
+				r, ok = kernel.DecMul(x, y, sa+sb, p, s)
+			default:
+				if y.Sign() == 0 {
+					return &RowError{Row: i, Err: kernel.ErrDivisionByZero}
+				}
+				if op == '/' {
+					r, ok = kernel.DecDiv(x, y, sa, sb, p, s)
+				} else {
+					r, ok = kernel.DecMod(x, y, sa, sb, p, s)
+				}
+			}
+			if dst.Dec[i] = r; !ok {
+				kernel.SetNull(dst, i)
+			}
+		}
+		return nil
+	}
+}
+
+func timesInterval(t types.Type) Op {
+	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+		kernel.Make(dst, n)
+		iv, k := args[0], args[1]
+		for i := range n {
+			f := k.Col.I64[k.Index(i)]
+			if t.Kind == types.IntervalYearMonth {
+				dst.I32[i] = int32(int64(iv.Col.I32[iv.Index(i)]) * f)
+			} else {
+				dst.I64[i] = iv.Col.I64[iv.Index(i)] * f
+			}
+		}
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
+}
+
+// addInterval gives a time plus (or minus) an interval: months keep the day where the month has it and else take its last day; a DATE takes whole
+// days only; a TIME goes round the clock.
+func addInterval(a, b types.Type, minus bool) Op {
+	sign := int64(1)
+	if minus {
+		sign = -1
+	}
+	if b.Kind == types.IntervalYearMonth {
+		return addMonths(a, sign)
+	}
+	if a.IsTimestamp() {
+		return addMillis(a, sign)
+	}
+	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+		kernel.Make(dst, n)
+		av, bv := args[0], args[1]
+		for i := range n {
+			ms := sign * bv.Col.I64[bv.Index(i)]
+			x := av.Col.I32[av.Index(i)]
+			if a.Kind == types.Date {
+				dst.I32[i] = x + int32(ms/datetime.MillisPerDay)
+			} else {
+				dst.I32[i] = int32(datetime.FloorMod(int64(x)+ms%datetime.MillisPerDay, datetime.MillisPerDay))
+			}
+		}
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
+}
+
+func addMillis(a types.Type, sign int64) Op {
+	units := a.UnitsPerSecond() / 1000 * sign
+	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+		kernel.Make(dst, n)
+		av, bv := args[0], args[1]
+		if bv.Const {
+			step := bv.Col.I64[0] * units
+			kernel.Add(dst.I64, av.Col.I64, []int64{step})
+		} else {
+			for i := range n {
+				dst.I64[i] = av.Col.I64[av.Index(i)] + bv.Col.I64[i]*units
+			}
+		}
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
+}
+
+func addMonths(a types.Type, sign int64) Op {
+	if a.Kind == types.Date {
+		return lift(func(r *kernel.Row) error {
+			r.PutInt(addMonthsToDay(r.Int(0), sign*r.Int(1)))
+			return nil
+		})
+	}
+	units := a.UnitsPerSecond()
+	return lift(func(r *kernel.Row) error {
+		days, nanos := datetime.Split(r.Int(0), units)
+		v, ok := datetime.Join(addMonthsToDay(days, sign*r.Int(1)), nanos, units)
+		if !ok {
+			return fmt.Errorf("a time plus an interval is out of range of %s", a.Nullable())
+		}
+		r.PutInt(v)
+		return nil
+	})
+}
+
+// lift makes an operation of a function of one row.
+func lift(f func(*kernel.Row) error) Op {
+	l := &kernel.Lifter{F: f}
+	return l.Run
+}
+
+// liftNullable is [lift] for functions that see NULL arguments.
+func liftNullable(f func(*kernel.Row) error) Op {
+	l := &kernel.Lifter{F: f, Nullable: true}
+	return l.Run
+}
+
+func negation() *Function {
+	f := &Function{Name: "-", form: "-<NUMERIC> | -<INTERVAL>"}
+	f.format = func(_ *Call, args []string) string { return "-(" + args[0] + ")" }
+	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
+		if t := args[0].Type(); t.IsNumeric() || t.IsInterval() {
+			return args, t, nil
+		}
+		return nil, types.Type{}, &ArgError{Func: f, Args: typesOf(args)}
+	}
+	f.op = func(c *Call, _ Session) (Op, error) {
+		bits := width(c.T)
+		return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+			kernel.Make(dst, n)
+			a := args[0].Col
+			switch c.T.Physical() {
+			case types.PhysInt32:
+				kernel.Neg(dst.I32, a.I32)
+				kernel.Narrow(dst.I32, bits)
+			case types.PhysInt64:
+				kernel.Neg(dst.I64, a.I64)
+			case types.PhysFloat32:
+				kernel.Neg(dst.F32, a.F32)
+			case types.PhysFloat64:
+				kernel.Neg(dst.F64, a.F64)
+			case types.PhysDecimal:
+				for i := range n {
+					dst.Dec[i] = a.Dec[args[0].Index(i)].Negate()
+				}
+			}
+			kernel.Strict(dst, n, args...)
+			return nil
+		}, nil
+	}
+	return f
+}

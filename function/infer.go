@@ -1,0 +1,131 @@
+package function
+
+import "staunch/types"
+
+// asDecimal is the DECIMAL that an exact number counts as.
+func asDecimal(t types.Type) types.Type {
+	switch t.Kind {
+	case types.TinyInt:
+		return types.NewDecimal(3, 0)
+	case types.SmallInt:
+		return types.NewDecimal(5, 0)
+	case types.Int:
+		return types.NewDecimal(10, 0)
+	case types.BigInt:
+		return types.NewDecimal(19, 0)
+	}
+	return t.Nullable()
+}
+
+// decimalOf gives DECIMAL(p, s), cut to 38 digits so that whole digits are kept first and up to 6 digits of the fraction.
+func decimalOf(p, s int) types.Type {
+	const limit = types.MaxDecimalPrecision
+	if p > limit {
+		s = max(limit-(p-s), min(s, 6))
+		p = limit
+	}
+	return types.NewDecimal(p, s)
+}
+
+// arithmeticType is the type of a op b for two numbers, nullable.
+func arithmeticType(op byte, a, b types.Type) types.Type {
+	switch {
+	case a.IsInteger() && b.IsInteger():
+		if a.Kind > b.Kind {
+			return a.Nullable()
+		}
+		return b.Nullable()
+	case a.IsApprox() || b.IsApprox():
+		return approxType(a, b)
+	}
+	a, b = asDecimal(a), asDecimal(b)
+	p1, s1, p2, s2 := a.Precision, a.Scale, b.Precision, b.Scale
+	s := max(s1, s2)
+	switch op {
+	case '*':
+		return decimalOf(p1+p2+1, s1+s2)
+	case '/':
+		s = max(6, s1+p2+1)
+		return decimalOf(p1-s1+s2+s, s)
+	case '%':
+		return decimalOf(min(p1-s1, p2-s2)+s, s)
+	}
+	return decimalOf(max(p1-s1, p2-s2)+s+1, s)
+}
+
+// approxType is the type of arithmetic of which one operand is FLOAT or DOUBLE: DOUBLE with DECIMAL, FLOAT as soon as one is FLOAT.
+func approxType(a, b types.Type) types.Type {
+	switch {
+	case a.Kind == types.Decimal || b.Kind == types.Decimal:
+		return types.New(types.Double)
+	case a.Kind == types.Float || b.Kind == types.Float:
+		return types.New(types.Float)
+	}
+	return types.New(types.Double)
+}
+
+// commonType is the type that can hold values of all ts (Calcite's least restrictive type), nullable if one of them is; ok is false if there is
+// none. NULLs without a type are left out and make it nullable.
+func commonType(ts []types.Type) (types.Type, bool) {
+	var out types.Type
+	first, notNull := true, true
+	for _, t := range ts {
+		if t.Kind == types.Null {
+			notNull = false
+			continue
+		}
+		notNull = notNull && t.NotNull
+		if first {
+			out, first = t, false
+			continue
+		}
+		var ok bool
+		if out, ok = common2(out, t); !ok {
+			return out, false
+		}
+	}
+	return out.WithNotNull(notNull && !first), !first
+}
+
+func common2(a, b types.Type) (types.Type, bool) {
+	switch {
+	case a.Same(b):
+		return a, true
+	case a.IsInteger() && b.IsInteger():
+		if a.Kind > b.Kind {
+			return a, true
+		}
+		return b, true
+	case a.IsExact() && b.IsExact():
+		a, b = asDecimal(a), asDecimal(b)
+		s := max(a.Scale, b.Scale)
+		return decimalOf(max(a.Precision-a.Scale, b.Precision-b.Scale)+s, s), true
+	case a.IsNumeric() && b.IsNumeric():
+		if a.Kind == types.Double || b.Kind == types.Double || a.Kind == types.Decimal || b.Kind == types.Decimal {
+			return types.New(types.Double), true
+		}
+		return types.New(types.Float), true
+	case a.IsString() && b.IsString():
+		return types.NewVarchar(max(a.Length, b.Length)), true
+	case a.IsBinary() && b.IsBinary():
+		return types.Type{Kind: types.Varbinary, Length: max(a.Length, b.Length)}, true
+	case a.Kind == b.Kind && (a.IsTimestamp() || a.Kind == types.Time || a.Kind == types.IntervalDayTime):
+		a.Precision = max(a.Precision, b.Precision)
+		return a, true
+	}
+	return a, false
+}
+
+// comparisonType is the type in which a and b are compared; ok is false if they are not comparable.
+func comparisonType(a, b types.Type) (types.Type, bool) {
+	if t, ok := common2(a, b); ok {
+		return t, !t.IsNested()
+	}
+	// A text is compared as what stands on the other side.
+	for _, t := range [2][2]types.Type{{a, b}, {b, a}} {
+		if t[0].IsString() && (t[1].IsNumeric() || t[1].IsTimestamp() || t[1].Kind == types.Date || t[1].Kind == types.Time) {
+			return t[1], true
+		}
+	}
+	return a, false
+}
