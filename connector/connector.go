@@ -67,6 +67,8 @@ type Context struct {
 	Wake func()
 	// NextCheckpoint is the id that the next barrier will probably carry, for names only.
 	NextCheckpoint func() account.CheckpointID
+	// Stopped reports whether the subtask is being cancelled: waiting for a store that does not answer ends then. Nil means never.
+	Stopped func() bool
 }
 
 // Split is one replayable part of a source, and where reading it stands.
@@ -106,6 +108,14 @@ type Enumerator interface {
 	Committed(splits []Split) error
 	Close() error
 }
+
+// SplitFilter is an Enumerator that can tell splits of restored state which the table, as it now is declared, does not read (another topic).
+type SplitFilter interface {
+	Owns(s Split) bool
+}
+
+// Synthetic is a Source whose splits are not records that another job could also write (datagen).
+type Synthetic interface{ Synthetic() bool }
 
 // Status says what a Poll found.
 type Status uint8
