@@ -136,6 +136,9 @@ type Segment struct {
 	Archives []Archive `json:"archives"`
 	// Chain is the newest certificate, done.
 	Chain ChainEnd `json:"chain"`
+	// LogID of the newest certificate, and the source splits that the archived certificates cover.
+	ChainLogID string   `json:"chain_log_id,omitempty"`
+	Splits     []string `json:"splits,omitempty"`
 	// Claim is the claim in force.
 	Claim Claim     `json:"claim"`
 	Time  time.Time `json:"time"`

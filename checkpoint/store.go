@@ -14,6 +14,7 @@ import (
 	"staunch/fault/failpoint"
 	"staunch/fs"
 	"staunch/log"
+	logp "staunch/log/protocol"
 )
 
 // Store is a job's log.
@@ -52,7 +53,7 @@ type Restored struct {
 // Variant takes rules away; only the simulator sets others than the zero value.
 type Variant struct {
 	NoFence bool
-	Log     log.Variant
+	Log     logp.Variant
 }
 
 // Dir is the folder of a job's log below the checkpoint directory; escaped is the job's id as a folder name.
@@ -61,7 +62,7 @@ func Dir(checkpoints, escaped string) string { return path.Join(checkpoints, esc
 // Open prepares the log in dir; it does no I/O.
 func Open(e env.Env, store fs.FS, dir string, v Variant, l *slog.Logger) *Store {
 	lg := log.Open(e, store, dir, "")
-	lg.SetVariant(v.Log)
+	lg.Variant = v.Log
 	return &Store{env: e, dir: dir, log: lg, slog: l, noFence: v.NoFence}
 }
 

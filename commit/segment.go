@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 
 	"staunch/account"
 	"staunch/env"
@@ -29,7 +31,8 @@ func (t *Table) segment() error {
 	if err != nil {
 		return err
 	}
-	g := account.Segment{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Chain: t.state.Chain, Time: t.env.Now().UTC()}
+	g := account.Segment{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Chain: t.state.Chain, ChainLogID: t.state.ChainLogID,
+		Splits: slices.Sorted(maps.Keys(t.state.Splits)), Time: t.env.Now().UTC()}
 	if t.state.Segment != nil {
 		g.Archives = append(g.Archives, t.state.Segment.Archives...)
 	}
@@ -67,7 +70,7 @@ func (t *Table) archive() (account.Archive, error) {
 		if h.N < t.state.SegmentN {
 			continue
 		}
-		b, err := fs.ReadFile(t.store, t.log.Path(h.N))
+		b, err := fs.ReadFile(t.store, path.Join(t.dir, fmt.Sprintf("%d.staunch", h.N)))
 		if err != nil {
 			return a, fmt.Errorf("archive entry %d of table %s: %w", h.N, t.root, err)
 		}

@@ -30,8 +30,11 @@ type State struct {
 	Certificates []*Certified
 	// Chain is the newest certificate, also one behind a segment.
 	Chain account.ChainEnd
-	// ChainDone reports whether it is done.
-	ChainDone bool
+	// ChainDone reports whether it is done; ChainLogID whose it is.
+	ChainDone  bool
+	ChainLogID string
+	// Splits are the source splits that the certificates cover.
+	Splits map[string]bool
 	// Segment is the newest segment.
 	Segment  *account.Segment
 	SegmentN int64
@@ -78,6 +81,10 @@ func (s *State) Apply(e log.Entry) error {
 		}
 		s.Certificates = append(s.Certificates, c)
 		s.Chain, s.ChainDone = account.ChainEnd{Certificate: c.Hash, Checkpoint: c.Checkpoint}, false
+		s.ChainLogID = c.LogID
+		for _, r := range c.Ranges {
+			s.covers(r.Split)
+		}
 	case account.KindDone:
 		var d account.Done
 		if err := decode(e, &d); err != nil {
@@ -114,11 +121,21 @@ func (s *State) Apply(e log.Entry) error {
 		claim := g.Claim
 		s.Claim = &claim
 		s.Certificates = nil
-		s.Chain, s.ChainDone = g.Chain, true
+		s.Chain, s.ChainDone, s.ChainLogID = g.Chain, true, g.ChainLogID
+		for _, sp := range g.Splits {
+			s.covers(sp)
+		}
 	default:
 		return fault.New(fault.Damage, "entry %d is of the unknown kind %q; the log was written by a newer version", e.N, e.Kind)
 	}
 	return nil
+}
+
+func (s *State) covers(split string) {
+	if s.Splits == nil {
+		s.Splits = map[string]bool{}
+	}
+	s.Splits[split] = true
 }
 
 func short(hash string) string {

@@ -17,6 +17,7 @@ import (
 	"staunch/fault/failpoint"
 	"staunch/fs"
 	"staunch/log"
+	logp "staunch/log/protocol"
 )
 
 // SegmentEvery is the number of certificates after which a segment replaces the entries before it.
@@ -30,7 +31,7 @@ type Variant struct {
 	// CertificateLast appends the certificate after the renames.
 	CertificateLast bool
 	// Log takes rules of appending away.
-	Log log.Variant
+	Log logp.Variant
 	// SegmentEvery overrides the number of certificates a segment, if not 0.
 	SegmentEvery int
 }
@@ -85,7 +86,7 @@ func Escape(job string) string {
 func Open(e env.Env, store fs.FS, root string, owner Owner, v Variant, l *slog.Logger) *Table {
 	dir := Dir(root, owner.Job)
 	lg := log.Open(e, store, dir, ".staunch")
-	lg.SetVariant(v.Log)
+	lg.Variant = v.Log
 	return &Table{env: e, store: store, root: root, dir: dir, log: lg, owner: owner, variant: v, slog: l}
 }
 
@@ -202,6 +203,8 @@ type Result struct {
 	Verdicts    []account.Verdict
 	// Already is set when the checkpoint was done before.
 	Already bool
+	// Committed are the partitions that the log says are committed for this checkpoint.
+	Committed map[string]bool
 	// Lost are the files in neither place, accepted ones included.
 	Lost []account.File
 }
@@ -216,7 +219,7 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	if standing == nil { // an earlier checkpoint's segment says that it is done
 		return Result{Already: true, Certificate: t.state.Chain}, nil
 	}
-	res := Result{Certificate: account.ChainEnd{Certificate: standing.Hash, Checkpoint: standing.Checkpoint}}
+	res := Result{Certificate: account.ChainEnd{Certificate: standing.Hash, Checkpoint: standing.Checkpoint}, Committed: standing.Committed}
 	if standing.Done != nil {
 		res.Already, res.Counters, res.Verdicts = true, standing.Done.Counters, standing.Done.Verdicts
 		return res, nil

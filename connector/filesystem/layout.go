@@ -50,18 +50,31 @@ type partition struct {
 	checked bool
 }
 
-// runEnd gives the end of the run of rows with the partition values of row from, at most limit. It goes column by column, each only as far as
-// the run still is.
-func (l *layout) runEnd(cols []*changelog.Column, from, limit int) int {
-	for i := range l.keys {
-		if limit == from+1 {
-			break
-		}
-		limit = columnRun(cols[l.keys[i].column], from, limit)
+// runs finds runs of rows with equal partition values in one batch, column by column. Each column remembers the end of its run, so that a
+// column that stays the same is read once, however often another one changes.
+type runs struct{ ends []int }
+
+// reset is called for each batch.
+func (r *runs) reset(l *layout) {
+	if r.ends == nil {
+		r.ends = make([]int, len(l.keys))
 	}
-	return limit
+	clear(r.ends)
 }
 
+// end gives the end of the run of row from, at most limit. REQUIRES: from ascends between two resets.
+func (r *runs) end(l *layout, cols []*changelog.Column, from, limit int) int {
+	end := limit
+	for i := range l.keys {
+		if r.ends[i] <= from {
+			r.ends[i] = columnRun(cols[l.keys[i].column], from, limit)
+		}
+		end = min(end, r.ends[i])
+	}
+	return end
+}
+
+// columnRun gives the end of the run of equal values at row from of one column.
 func columnRun(c *changelog.Column, from, limit int) int {
 	if c.Nulls > 0 {
 		null := c.IsNull(from)

@@ -46,6 +46,7 @@ type writer struct {
 	subtask            int
 
 	parts *lookup
+	runs  runs
 	// whole is the only partition of a table without PARTITIONED BY.
 	whole *partition
 	// open are the files that take rows, handles counts those that the store has.
@@ -106,11 +107,12 @@ func (w *writer) Write(b *changelog.Batch, splits []connector.Split) error {
 		return err
 	}
 	now := w.env.Now()
+	w.runs.reset(&w.sink.layout)
 	for r.from < b.Rows {
 		p := w.whole
 		r.to = b.Rows
 		if len(w.sink.layout.keys) > 0 {
-			r.to = w.sink.layout.runEnd(b.Cols, r.from, b.Rows)
+			r.to = w.runs.end(&w.sink.layout, b.Cols, r.from, b.Rows)
 			p = w.parts.find(b.Cols, r.from)
 		} else if p == nil {
 			p = &partition{checked: true}

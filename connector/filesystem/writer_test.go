@@ -644,10 +644,12 @@ func BenchmarkRuns(bm *testing.B) {
 				return []*string{&dt, &hour}
 			})
 			k := newLookup(&b.sink.layout)
+			var found runs
 			bm.ReportAllocs()
 			for bm.Loop() {
+				found.reset(&b.sink.layout)
 				for from := 0; from < batch.Rows; {
-					to := b.sink.layout.runEnd(batch.Cols, from, batch.Rows)
+					to := found.end(&b.sink.layout, batch.Cols, from, batch.Rows)
 					k.find(batch.Cols, from)
 					from = to
 				}

@@ -1,0 +1,94 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fs"
+	"staunch/log"
+)
+
+// CheckOthers refuses to start when another job's log in the same table covers one of the splits: each of its records would be there twice (two
+// copies of a statement file, a renamed one). Other jobs' logs are neither judged nor touched otherwise.
+func (t *Table) CheckOthers(splits []string) error {
+	base := path.Dir(t.dir)
+	dirs, err := t.store.List(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list %s: %w", base, err)
+	}
+	for _, d := range dirs {
+		if !d.Dir || d.Name == path.Base(t.dir) {
+			continue
+		}
+		st, err := Read(t.env, t.store, path.Join(base, d.Name))
+		if err != nil {
+			return fmt.Errorf("the log of another job in the table %s: %w", t.root, err)
+		}
+		var both []string
+		for _, s := range splits {
+			if st.Splits[s] {
+				both = append(both, s)
+			}
+		}
+		if len(both) > 0 {
+			return fault.Userf("table %s already has the records of %s from job %q (log %s): this job would write them again",
+				t.root, strings.Join(both, ", "), d.Name, path.Join(base, d.Name)).
+				WithHint("was the statement file copied or renamed? Set 'pipeline.name' to that job's id to continue it, or write to another table")
+		}
+	}
+	return nil
+}
+
+// Read folds a table's log for looking only.
+func Read(e env.Env, store fs.FS, dir string) (*State, error) {
+	entries, err := log.Open(e, store, dir, ".staunch").Read()
+	if err != nil {
+		return nil, err
+	}
+	st := &State{}
+	for _, n := range entries {
+		if err := st.Apply(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	return st, nil
+}
+
+// CountDirty lists the temporary directory once and counts files that named does not hold: what attempts that have ended left behind. They are
+// ignored (P4).
+func (t *Table) CountDirty(named map[string]bool) (int64, error) {
+	top := path.Join(t.root, "_DUMP_TEMPORARY")
+	n := int64(0)
+	cps, err := t.store.List(top)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("list %s: %w", top, err)
+	}
+	for _, c := range cps {
+		tasks, err := t.store.List(path.Join(top, c.Name))
+		if err != nil || !c.Dir {
+			continue // removed meanwhile, or a probe file
+		}
+		for _, k := range tasks {
+			files, err := t.store.List(path.Join(top, c.Name, k.Name))
+			if err != nil {
+				continue
+			}
+			for _, f := range files {
+				if !named[path.Join(top, c.Name, k.Name, f.Name)] {
+					n++
+				}
+			}
+		}
+	}
+	return n, nil
+}

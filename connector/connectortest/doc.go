@@ -1,0 +1,2 @@
+// Package connectortest checks connectors against the contracts of package connector.
+package connectortest

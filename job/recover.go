@@ -1,0 +1,279 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"staunch/account"
+	"staunch/changelog"
+	"staunch/checkpoint"
+	"staunch/commit"
+	"staunch/connector"
+	"staunch/fault"
+	"staunch/fault/failpoint"
+	"staunch/fs"
+)
+
+// table is one file table that this job commits to, or committed to before the statement file was edited.
+type table struct {
+	key, name string
+	t         *commit.Table
+	sink      connector.FileTable // nil: no longer in the file
+	pending   []checkpoint.PendingPartition
+}
+
+func (j *Job) sortedTables() []*table {
+	out := make([]*table, 0, len(j.tables))
+	for _, k := range slices.Sorted(maps.Keys(j.tables)) {
+		out = append(out, j.tables[k])
+	}
+	return out
+}
+
+// openTables claims every table that the file names or that the newest checkpoint has promises for, and refuses what would be going back.
+func (j *Job) openTables(newest *checkpoint.Restored) error {
+	p := j.spec.Process
+	owner := commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.store.Dir(), Epoch: j.store.Epoch(), Host: p.Host, PID: p.PID,
+		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
+	open := func(key, name string, store fs.FS, root string, sink connector.FileTable) error {
+		if j.tables[key] != nil {
+			return j.tables[key].t.Refresh()
+		}
+		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, owner, j.spec.Variant.Commit, j.log)}
+		if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
+			return fmt.Errorf("table %s: %w", root, err)
+		}
+		if err := tb.t.Claim(j.otherEnded); err != nil {
+			return err
+		}
+		j.tables[key] = tb
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.spec.Tables)) {
+		s := j.spec.Tables[key]
+		if newest != nil && newest.Tables[key].Expect.Certificate != "" {
+			if err := j.stillThere(s.Sink.Store(), s.Sink.Root(), s.Name); err != nil {
+				return err
+			}
+		}
+		if err := open(key, s.Name, s.Sink.Store(), s.Sink.Root(), s.Sink); err != nil {
+			return err
+		}
+	}
+	if newest == nil {
+		return j.checkFresh()
+	}
+	for _, key := range slices.Sorted(maps.Keys(newest.Tables)) {
+		if _, named := j.spec.Tables[key]; named {
+			continue
+		}
+		store, root, err := j.spec.Stores.Resolve(key)
+		if err != nil {
+			return fmt.Errorf("table %s, which the file no longer names but the newest checkpoint has promises for: %w", key, err)
+		}
+		if err := open(key, newest.Tables[key].Name, store, root, nil); err != nil {
+			return err
+		}
+	}
+	return j.checkChains(newest)
+}
+
+// stillThere refuses to create a table anew that the restored state has written to.
+func (j *Job) stillThere(store fs.FS, root, name string) error {
+	if _, err := store.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return fault.Userf("table %s: its folder %s is gone, but the checkpoints of job %q have written to it", name, root, j.spec.ID).
+			WithHint("put the folder back; or, if it was removed on purpose, begin anew under another pipeline.name")
+	}
+	return nil
+}
+
+// otherEnded reports whether the job log that another claim names has ended.
+func (j *Job) otherEnded(c account.Claim) bool {
+	other := checkpoint.Open(j.env, j.spec.CheckpointStore, c.Log, checkpoint.Variant{}, j.log)
+	return other.Load() == nil && other.LogID() == c.LogID && other.Ended() != nil
+}
+
+// checkFresh refuses a start from nothing over tables that have output of this job.
+func (j *Job) checkFresh() error {
+	for _, tb := range j.sortedTables() {
+		if c := tb.t.State().Chain; c.Certificate != "" && !j.spec.Variant.Commit.NoFence {
+			return fault.Userf("table %s has output of job %q up to checkpoint %d, but %s has no checkpoint: reading from the start would repeat it",
+				tb.t.Root(), j.spec.ID, c.Checkpoint, j.store.Dir()).
+				WithHint("was the checkpoint directory removed or changed? Put it back (execution.checkpointing.dir), or write to another table")
+		}
+	}
+	return nil
+}
+
+func (j *Job) checkChains(newest *checkpoint.Restored) error {
+	for _, tb := range j.sortedTables() {
+		st := tb.t.State()
+		promised, in := newest.Tables[tb.key]
+		switch {
+		case in:
+			if err := tb.t.CheckChain(newest.ID, newest.Hash, promised.Expect); err != nil {
+				return err
+			}
+			tb.pending = slices.Clone(promised.Partitions)
+		case st.Chain.Certificate == "":
+			j.log.Info("a new sink begins at the job's offsets: records before them are not written to it", "table", tb.name, "path", tb.t.Root())
+		case st.ChainDone && st.ChainLogID == j.store.LogID():
+			j.log.Info("a sink is back in the file and goes on at the job's offsets: records in between are not written to it",
+				"table", tb.name, "path", tb.t.Root(), "last checkpoint there", st.Chain.Checkpoint)
+		case !j.spec.Variant.Commit.NoFence:
+			return fault.Userf("table %s has output of job %q up to checkpoint %d from another history, which checkpoint %d knows nothing of",
+				tb.t.Root(), j.spec.ID, st.Chain.Checkpoint, newest.ID).
+				WithHint("give this job another pipeline.name, or write to another table")
+		}
+	}
+	return nil
+}
+
+// commitAll carries out what the checkpoint promises to every table. It may be repeated.
+func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
+	var sum account.Counters
+	var lost error
+	for _, key := range slices.Sorted(maps.Keys(r.Tables)) {
+		promised, tb := r.Tables[key], j.tables[key]
+		if promised.Empty() {
+			continue
+		}
+		res, err := tb.t.Commit(account.Certificate{LogID: r.LogID, Job: j.spec.ID, Epoch: r.Epoch, Checkpoint: r.ID, Complete: r.Hash, Time: r.Time,
+			Plan: r.Plan, SQL: r.SQL, Files: promised.Files, Ranges: promised.Ranges, AccountsClose: r.AccountsClose,
+			Watermark: watermarkOf(r), Partitions: promised.Due(), Final: r.Final}, promised.Expect)
+		if fault.ClassOf(err) == fault.Lost {
+			lost = errors.Join(lost, err) // the other tables' files are committed first
+			sum.Add(res.Counters)
+			continue
+		}
+		if err != nil {
+			return sum, err
+		}
+		if !res.Already {
+			sum.Add(res.Counters)
+		}
+		if err := j.commitPartitions(tb, res); err != nil {
+			return sum, err
+		}
+	}
+	return sum, lost
+}
+
+func watermarkOf(r *checkpoint.Restored) *int64 {
+	least := (*int64)(nil)
+	for _, s := range r.Sources {
+		if s.Watermark != nil && (least == nil || *s.Watermark < *least) {
+			least = s.Watermark
+		}
+	}
+	return least
+}
+
+// commitPartitions declares the partitions complete that the checkpoint found due. A partition with a lost file is not declared.
+func (j *Job) commitPartitions(tb *table, res commit.Result) error {
+	if tb.sink == nil || tb.sink.PartitionCommit() == nil {
+		return nil
+	}
+	pc := tb.sink.PartitionCommit()
+	hole := map[string]bool{}
+	for _, f := range res.Lost {
+		hole[f.Partition] = true
+	}
+	kept := tb.pending[:0:0]
+	for _, p := range tb.pending {
+		if !p.Due {
+			kept = append(kept, p)
+			continue
+		}
+		if res.Committed[p.Partition] {
+			continue
+		}
+		if hole[p.Partition] {
+			j.log.Warn("a partition is not committed because a file of it is lost", "table", tb.name, "partition", p.Partition)
+			continue
+		}
+		failpoint.Hit(failpoint.PartitionBefore)
+		if err := pc.Commit(p.Partition, p.Values); err != nil {
+			return fmt.Errorf("commit partition %s of table %s: %w", p.Partition, tb.name, err)
+		}
+		failpoint.Hit(failpoint.PartitionAfter)
+		if err := tb.t.PartitionCommitted(res.Certificate, p.Partition); err != nil {
+			return err
+		}
+		j.log.Info("partition committed", "table", tb.name, "partition", p.Partition, "checkpoint", res.Certificate.Checkpoint)
+	}
+	tb.pending = kept
+	return nil
+}
+
+// seen adds the partitions of a checkpoint's files to the pending ones and marks those that are due.
+func (tb *table) seen(files []account.File, mark changelog.Watermark, now int64, all bool) ([]checkpoint.PendingPartition, error) {
+	if tb.sink == nil || tb.sink.PartitionCommit() == nil {
+		return nil, nil
+	}
+	pc := tb.sink.PartitionCommit()
+	out := slices.Clone(tb.pending)
+	have := map[string]int{}
+	for i, p := range out {
+		have[p.Partition] = i
+	}
+	for _, f := range files {
+		if _, ok := have[f.Partition]; !ok && f.Partition != "" {
+			have[f.Partition] = len(out)
+			out = append(out, checkpoint.PendingPartition{Partition: f.Partition, Values: f.PartitionValues, FirstSeen: now})
+		}
+	}
+	for i := range out {
+		p := &out[i]
+		if p.Due {
+			continue
+		}
+		due, err := pc.Due(p.Values, p.FirstSeen, mark, now)
+		if err != nil {
+			return nil, fmt.Errorf("partition %s of table %s: %w", p.Partition, tb.name, err)
+		}
+		p.Due = due || all
+	}
+	return out, nil
+}
+
+// recover commits what the newest checkpoint promises, before anything is read (C5).
+func (j *Job) recover(newest *checkpoint.Restored) error {
+	if newest == nil {
+		return nil
+	}
+	sum, err := j.commitAll(newest)
+	j.addCounters(sum)
+	if err != nil {
+		return fmt.Errorf("commit what checkpoint %d promises: %w", newest.ID, err)
+	}
+	failpoint.Hit(failpoint.RestoreCommitted)
+	j.log.Info("restored", "job", j.spec.ID, "checkpoint", newest.ID, "files", sum.Created, "renamed", sum.Renamed, "skipped", sum.Skipped)
+	j.update(func(s *Status) { s.LastCheckpoint = newest.ID })
+	for key, promised := range newest.Tables {
+		if tb := j.tables[key]; tb.sink == nil {
+			if !promised.Empty() {
+				j.log.Info("a sink that the file no longer names is committed and ends here", "table", tb.name, "path", tb.t.Root(), "checkpoint", newest.ID)
+			}
+			delete(j.tables, key)
+		}
+	}
+	return nil
+}
+
+// countDirty counts what ended attempts left in the temporary directories. Nothing of the running attempt exists yet.
+func (j *Job) countDirty() {
+	for _, tb := range j.sortedTables() {
+		n, err := tb.t.CountDirty(nil)
+		if err != nil {
+			j.log.Warn("could not list the temporary directory", "table", tb.name, "error", err)
+			continue
+		}
+		if n > 0 {
+			j.log.Info("files of ended attempts are ignored", "table", tb.name, "numFilesDirtyIgnored", n)
+			j.addCounters(account.Counters{DirtyIgnored: n})
+		}
+	}
+}

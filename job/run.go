@@ -1,0 +1,165 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"staunch/account"
+	"staunch/checkpoint"
+	"staunch/commit"
+	"staunch/fault"
+	"staunch/fs"
+)
+
+// Run carries the job to its end: Finished, Stopped, or an error that no restart heals.
+func (j *Job) Run() (Outcome, error) {
+	outage := 0
+	for n := 0; ; n++ {
+		out, ran, err := j.attempt(n)
+		if err == nil {
+			j.update(func(s *Status) { s.Phase = "FINISHED" })
+			return out, nil
+		}
+		j.update(func(s *Status) { s.Phase = "RESTARTING" })
+		if ran {
+			outage = 0
+		}
+		delay, why := time.Duration(0), ""
+		switch c := classify(err); {
+		case !c.Retryable() || !j.begun && c != fault.Outage:
+			j.update(func(s *Status) { s.Phase = "FAILED" })
+			return 0, err
+		case c == fault.Outage:
+			outage++
+			delay, why = min(100*time.Millisecond<<min(outage, 8), 10*time.Second), "outage, uses up no attempt"
+		default:
+			var ok bool
+			if delay, ok = j.spec.Restart.Failed(j.env.Now(), j.jitter()); !ok {
+				j.update(func(s *Status) { s.Phase = "FAILED" })
+				return 0, fmt.Errorf("the restart strategy (%s) gives up: %w", j.spec.Restart, err)
+			}
+			why = j.spec.Restart.String()
+		}
+		j.update(func(s *Status) { s.Restarts++ })
+		j.log.Error("the job failed and starts again", "job", j.spec.ID, "epoch", j.epoch(), "in", delay, "why", why, "error", err)
+		if j.pause(delay) {
+			return Stopped, nil
+		}
+	}
+}
+
+// pause waits before a restart and reports whether a stop was asked for meanwhile: everything completed is recorded, so that may end here.
+func (j *Job) pause(d time.Duration) bool {
+	until := j.env.Now().Add(d)
+	for {
+		if _, stop := j.loop.take(); stop {
+			return true
+		}
+		left := until.Sub(j.env.Now())
+		if left <= 0 {
+			return false
+		}
+		j.loop.signal.Wait(left)
+	}
+}
+
+func (j *Job) jitter() float64 {
+	var b [2]byte
+	j.env.Rand(b[:])
+	return float64(int(b[0])<<8|int(b[1])) / 65536
+}
+
+func (j *Job) epoch() account.Epoch {
+	if j.store == nil {
+		return 0
+	}
+	return j.store.Epoch()
+}
+
+func classify(err error) fault.Class {
+	if c := fault.ClassOf(err); c != fault.Bug {
+		return c
+	}
+	switch {
+	case errors.Is(err, fs.ErrUnavailable):
+		return fault.Outage
+	case errors.Is(err, fs.ErrNoSpace):
+		return fault.Transient
+	}
+	return fault.Bug
+}
+
+// begin opens the job's log and makes this process the job's newest attempt.
+func (j *Job) begin() error {
+	if j.begun {
+		return j.store.Load()
+	}
+	dir := j.logDir()
+	j.store = checkpoint.Open(j.env, j.spec.CheckpointStore, dir, j.spec.Variant.Store, j.log)
+	if err := j.spec.CheckpointStore.MkdirAll(dir); err != nil {
+		return fmt.Errorf("checkpoint directory %s: %w", dir, err)
+	}
+	if err := j.store.Load(); err != nil {
+		return damageHint(err, dir)
+	}
+	if err := j.mayBegin(); err != nil {
+		return err
+	}
+	p := j.spec.Process
+	err := j.store.Begin(account.Begin{Job: j.spec.ID, File: j.spec.File, Host: p.Host, PID: p.PID, Start: p.Start, Time: j.env.Now().UTC(),
+		Sources: j.spec.Sources, Sinks: j.spec.Sinks, Version: j.spec.Version})
+	if err != nil {
+		return err
+	}
+	j.begun = true
+	return nil
+}
+
+func (j *Job) logDir() string { return checkpoint.Dir(j.spec.CheckpointDir, commit.Escape(j.spec.ID)) }
+
+func damageHint(err error, dir string) error {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Class == fault.Damage && f.Hint == "" {
+		return fault.New(fault.Damage, "%w", err).WithHint("nothing was changed. Put the damaged entry of %s back from a copy; restoring an older checkpoint "+
+			"over newer output would repeat records and is not supported yet", dir)
+	}
+	return err
+}
+
+// mayBegin refuses a start that is not a continuation.
+func (j *Job) mayBegin() error {
+	last := j.store.LastBegin()
+	if last == nil {
+		return nil
+	}
+	if j.spec.Process.Alive != nil && !j.spec.TakeOver && j.spec.Process.Alive(last.Begin) {
+		return fault.Userf("job %q is running already: host %s, pid %d, since %s", j.spec.ID, last.Host, last.PID, last.Time.Format(time.RFC3339)).
+			WithHint("stop that process, or fence it with --take-over")
+	}
+	if last.File != j.spec.File && !overlap(last.Sources, j.spec.Sources) && !overlap(last.Sinks, j.spec.Sinks) {
+		return fault.Userf("the checkpoints of job %q in %s are of another file, %s, which has no source and no sink in common with %s",
+			j.spec.ID, j.store.Dir(), last.File, j.spec.File).
+			WithHint("give this job a name of its own: SET 'pipeline.name' = '...'")
+	}
+	return nil
+}
+
+func overlap(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func splitsText(ids []string) string {
+	if len(ids) > 8 {
+		return strings.Join(ids[:8], ", ") + fmt.Sprintf(" and %d more", len(ids)-8)
+	}
+	return strings.Join(ids, ", ")
+}

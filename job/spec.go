@@ -1,0 +1,120 @@
+package job
+
+import (
+	"log/slog"
+	"time"
+
+	"staunch/account"
+	"staunch/checkpoint"
+	cp "staunch/checkpoint/protocol"
+	"staunch/commit"
+	"staunch/connector"
+	"staunch/dataflow"
+	"staunch/env"
+	"staunch/fs"
+	"staunch/job/protocol"
+	"staunch/metric"
+)
+
+// Spec is everything that a job is made of.
+type Spec struct {
+	// ID is the job's identity over restarts.
+	ID string
+	// File is the absolute path of the statement file, SQL the text of the job's statements, Plan a hash of their plan.
+	File, SQL, Plan string
+	Graph           dataflow.Graph
+	// Tables are the file sinks by key (Branch.Table).
+	Tables map[string]Table
+	// Sinks lists all sinks, Sources all sources, as begin entries name them.
+	Sources, Sinks []string
+	// AccountsClose: every INSERT turns one record into at most one row.
+	AccountsClose bool
+	Stores        fs.Resolver
+	// CheckpointStore and CheckpointDir are where the job's log lies (the folder above <job>/log).
+	CheckpointStore fs.FS
+	CheckpointDir   string
+	Retain          int
+	Checkpoints     cp.Options
+	Restart         protocol.Strategy
+	// MemoryBudget for the writers of all subtasks, in bytes.
+	MemoryBudget int64
+	Process      Process
+	TakeOver     bool
+	Accept       []string
+	AcceptWho    string
+	Version      string
+	Variant      Variant
+}
+
+// Table is one file sink.
+type Table struct {
+	Name string
+	Sink connector.FileTable
+}
+
+// Process identifies this process, and tells whether another one that a log names is alive.
+type Process struct {
+	Host  string
+	PID   int
+	Start string
+	// Alive reports whether the process that a begin entry names is surely alive (same host only).
+	Alive func(b account.Begin) bool
+}
+
+// Variant takes rules of the protocol away; only the simulator sets others than the zero value.
+type Variant struct {
+	Commit commit.Variant
+	Store  checkpoint.Variant
+}
+
+// Outcome says how a job ended without an error.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Finished: a bounded job has committed everything.
+	Finished Outcome = iota
+	// AlreadyFinished: it had finished before; nothing was done.
+	AlreadyFinished
+	// Stopped: a last checkpoint was committed by order; the job goes on from there when it is run again.
+	Stopped
+)
+
+// Status is a look at a running job.
+type Status struct {
+	Phase          string
+	Records        int64
+	Lag            int64
+	LastCheckpoint account.CheckpointID
+	LastDuration   time.Duration
+	LastSize       int64
+	Completed      int64
+	FailedCount    int64
+	Restarts       int64
+	FilesVisible   int64
+	Counters       account.Counters
+	Watermark      int64
+}
+
+// Job is one job of this process.
+type Job struct {
+	spec    Spec
+	env     env.Env
+	log     *slog.Logger
+	metrics *metric.Group
+
+	store  *checkpoint.Store
+	tables map[string]*table
+	begun  bool
+
+	loop
+	status status
+}
+
+// New prepares a job; nothing is done before Run.
+func New(e env.Env, spec Spec, l *slog.Logger, m *metric.Group) *Job {
+	j := &Job{spec: spec, env: e, log: l, metrics: m, tables: map[string]*table{}}
+	j.loop.signal = e.NewSignal()
+	j.registerMetrics()
+	return j
+}

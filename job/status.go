@@ -1,0 +1,70 @@
+package job
+
+import (
+	"sync"
+	"time"
+
+	"staunch/account"
+)
+
+// status is what other goroutines may look at.
+type status struct {
+	mu sync.Mutex
+	s  Status
+	// records of attempts and subtasks before the running ones
+	base  int64
+	tasks []interface{ Lag() int64 }
+}
+
+func (j *Job) update(f func(s *Status)) {
+	j.status.mu.Lock()
+	f(&j.status.s)
+	j.status.mu.Unlock()
+}
+
+// Status looks at the job; it may be called from anywhere.
+func (j *Job) Status() Status {
+	j.status.mu.Lock()
+	defer j.status.mu.Unlock()
+	s := j.status.s
+	s.Lag = -1
+	for _, t := range j.status.tasks {
+		if l := t.Lag(); l >= 0 {
+			if s.Lag < 0 {
+				s.Lag = 0
+			}
+			s.Lag += l
+		}
+	}
+	return s
+}
+
+func (j *Job) registerMetrics() {
+	g := j.metrics
+	num := func(name string, f func(Status) float64) { g.Gauge(name, func() float64 { return f(j.Status()) }) }
+	num("numberOfCompletedCheckpoints", func(s Status) float64 { return float64(s.Completed) })
+	num("numberOfFailedCheckpoints", func(s Status) float64 { return float64(s.FailedCount) })
+	num("lastCheckpointDuration", func(s Status) float64 { return float64(s.LastDuration / time.Millisecond) })
+	num("lastCheckpointSize", func(s Status) float64 { return float64(s.LastSize) })
+	num("lastCompletedCheckpointId", func(s Status) float64 { return float64(s.LastCheckpoint) })
+	num("numRestarts", func(s Status) float64 { return float64(s.Restarts) })
+	num("pendingRecords", func(s Status) float64 { return float64(s.Lag) })
+	num("numFilesCreated", func(s Status) float64 { return float64(s.Counters.Created) })
+	num("numFilesRenamed", func(s Status) float64 { return float64(s.Counters.Renamed) })
+	num("numFilesSkipped", func(s Status) float64 { return float64(s.Counters.Skipped) })
+	num("numFilesLost", func(s Status) float64 { return float64(s.Counters.Lost) })
+	num("numFilesDirtyIgnored", func(s Status) float64 { return float64(s.Counters.DirtyIgnored) })
+	num("running", func(s Status) float64 {
+		if s.Phase == "RUNNING" {
+			return 1
+		}
+		return 0
+	})
+}
+
+func (j *Job) addCounters(c account.Counters) {
+	j.update(func(s *Status) {
+		s.Counters.Add(c)
+		s.FilesVisible += c.Renamed + c.Skipped
+	})
+}
