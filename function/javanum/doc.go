@@ -7,11 +7,11 @@
 // Invariants:
 //   - Decimals are exact: products and quotients are computed with 256 bits and rounded once, half up (away from zero), as
 //     java.math.BigDecimal with Flink's 38 digits does; a result with more digits than its type has is Overflow (SQL: NULL), never wrapped.
-//   - No function panics, whatever the bytes; none uses math/big.
+//   - No function panics, whatever the bytes; math/big is used for the text of some rare doubles only.
 //   - Functions that append allocate nothing but what append needs.
 //
-// Floating-point text is the shortest that reads back (Java 19 and later). Java 17 prints more digits than that for some values
-// (2.0E-3 style defects, JDK-4511638); both are the same number.
+// Floating-point text is that of Java 17, on which the results were measured. Java 19 and later print fewer digits for some numbers
+// (see java17.go); both read back as the same number.
 //
 // Source: Flink 2.3.0, DecimalDataUtils and BinaryStringDataUtil, and the measured rows in testdata.
 package javanum

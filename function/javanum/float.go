@@ -29,12 +29,27 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 		dst = append(dst, '-')
 		v = -v
 	}
-	var buf [32]byte
-	digits, exp := shortest(buf[:0], v, bits)
+	var buf [40]byte
+	digits, exp := javaDigits(buf[:0], v, bits)
 	return appendJava(dst, digits, exp)
 }
 
-// shortest returns the digits d1 d2 .. dn and the exponent e of v = d1.d2..dn * 10^e > 0. Of one digit Java looks for the nearest number
+// javaDigits returns the digits d1 d2 .. dn and the exponent e of v = d1.d2..dn * 10^e > 0 that Java 17 prints.
+func javaDigits(buf []byte, v float64, bits int) (digits []byte, exp int) {
+	significant := 53
+	if bits == 32 {
+		significant = 24
+	}
+	if d, e, ok := java17Integer(buf, v, significant); ok {
+		return d, e
+	}
+	if needsJava17(v, bits) {
+		return java17Digits(buf, v, bits)
+	}
+	return shortest(buf, v, bits)
+}
+
+// shortest returns the fewest digits that read back, as javaDigits does. Of one digit Java looks for the nearest number
 // with two, which matters for the smallest numbers (4.9E-324).
 func shortest(buf []byte, v float64, bits int) (digits []byte, exp int) {
 	b := strconv.AppendFloat(buf, v, 'e', -1, bits)
@@ -224,7 +239,7 @@ func cutFloat(v float64, digits int, round bool) float64 {
 		return v
 	}
 	var buf, out [40]byte
-	d, exp := shortest(buf[:0], math.Abs(v), 64)
+	d, exp := javaDigits(buf[:0], math.Abs(v), 64)
 	keep := exp + 1 + digits // digits of d that stay
 	if keep >= len(d) {
 		return v
