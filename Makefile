@@ -17,6 +17,7 @@ ROUNDS ?= 3
 
 PEERS    := test/peer/with_peers.sh
 # where tests against real servers find the program
+PEER_PACKAGES = $(shell git ls-files -co --exclude-standard '*_test.go' | xargs grep -lE '^//go:build.*\bpeer\b' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 BINARIES := STAUNCH_BIN=$(CURDIR)/$(BIN) STAUNCH_FAILPOINT_BIN=$(CURDIR)/$(BIN)-failpoint
 
 help: ## this list
@@ -38,7 +39,7 @@ install: ## what the tests against real servers need, once (as root; else says t
 	test/peer/install.sh
 
 peers: build build-failpoint ## tests against real servers, which are started and stopped here
-	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -timeout 20m -tags 'peer invariant' ./test/...
+	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -timeout 20m -tags 'peer invariant' $(PEER_PACKAGES)
 
 test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory install

@@ -175,18 +175,22 @@ func isTable(v *ast.ValueSpec) bool {
 	return ok
 }
 
-// tests reports what a test must not do.
+// tests reports what a test must not do. A benchmark may skip: it is run by hand, for a topic of one's own.
 func (l *linter) tests(f *file) {
 	top := strings.SplitN(f.pkg, "/", 2)[0]
 	_, fake := f.importsPath("testing/synctest")
-	ast.Inspect(f.ast, func(n ast.Node) bool {
-		p, name, ok := selector(n, f.imported)
-		if ok && p == "time" && name == "Sleep" && !fake && top != "test" && top != "bench" {
-			l.report(f, n.Pos(), "a test never sleeps: wait for an event, or use testing/synctest")
-		}
-		if s, isSel := n.(*ast.SelectorExpr); isSel && f.peer && (s.Sel.Name == "Skip" || s.Sel.Name == "Skipf" || s.Sel.Name == "SkipNow") {
-			l.report(f, n.Pos(), "a test against real servers never skips")
-		}
-		return true
-	})
+	for _, d := range f.ast.Decls {
+		fn, isFunc := d.(*ast.FuncDecl)
+		benchmark := isFunc && strings.HasPrefix(fn.Name.Name, "Benchmark")
+		ast.Inspect(d, func(n ast.Node) bool {
+			p, name, ok := selector(n, f.imported)
+			if ok && p == "time" && name == "Sleep" && !fake && top != "test" && top != "bench" {
+				l.report(f, n.Pos(), "a test never sleeps: wait for an event, or use testing/synctest")
+			}
+			if s, isSel := n.(*ast.SelectorExpr); isSel && f.peer && !benchmark && (s.Sel.Name == "Skip" || s.Sel.Name == "Skipf" || s.Sel.Name == "SkipNow") {
+				l.report(f, n.Pos(), "a test against real servers never skips")
+			}
+			return true
+		})
+	}
 }

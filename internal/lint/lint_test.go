@@ -93,6 +93,7 @@ func TestEachRuleBites(t *testing.T) {
 		"a test that sleeps":        {"plan/a_test.go", body("time", "func f() { time.Sleep(1) }\n"), "never sleeps"},
 		"a test in fake time":       {"plan/a_test.go", "package x\n\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\n\nfunc f() { synctest.Wait(); time.Sleep(1) }\n", ""},
 		"a peer test that skips":    {"test/chaos/a_test.go", "//go:build peer\n\npackage x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Skip() }\n", "never skips"},
+		"a benchmark that skips":    {"test/chaos/a_test.go", "//go:build peer\n\npackage x\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { b.Skip() }\n", ""},
 		"a path of a machine":       {"docs/a.md", "see /root/x\n", "absolute path"},
 		"another path of a machine": {"docs/a.md", "`/work/main`\n", "absolute path"},
 		"a path of a project":       {"docs/a.md", "at /tmp/work/x, ./root/x and hdfs://ns/root-x/work\n", ""},
