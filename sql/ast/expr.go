@@ -135,7 +135,7 @@ const (
 	OpMemberOf          BinaryOp = "MEMBER OF"
 	OpSubmultisetOf     BinaryOp = "SUBMULTISET OF"
 	OpNotSubmultisetOf  BinaryOp = "NOT SUBMULTISET OF"
-	OpMultisetUnion     BinaryOp = "MULTISET UNION"
+	OpMultisetUnion     BinaryOp = "MULTISET UNION" // these three also with " ALL" appended
 	OpMultisetIntersect BinaryOp = "MULTISET INTERSECT"
 	OpMultisetExcept    BinaryOp = "MULTISET EXCEPT"
 )
@@ -314,17 +314,10 @@ type ModelArg struct {
 	Model *Identifier
 }
 
-// Descriptor is DESCRIPTOR(a, b): columns by name. A column may be followed by a type.
+// Descriptor is DESCRIPTOR(a, b): columns by name.
 type Descriptor struct {
 	Span
-	Columns []DescriptorColumn
-}
-
-// DescriptorColumn is a column of a [Descriptor].
-type DescriptorColumn struct {
-	Span
-	Name Name
-	Type *TypeName // nil if not written
+	Columns []*Identifier
 }
 
 // Row is ROW(a, b) or (a, b).

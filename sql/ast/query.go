@@ -153,14 +153,6 @@ type Join struct {
 	Using       []Name
 }
 
-// Aliased is a join in parentheses that has an alias or a sample clause.
-type Aliased struct {
-	Span
-	Table  TableRef
-	Sample *Sample
-	Alias  *Alias
-}
-
 // MatchRecognize is a MATCH_RECOGNIZE clause behind its table.
 type MatchRecognize struct {
 	Span
@@ -209,5 +201,4 @@ func (*Derived) tableNode()        {}
 func (*TableFunction) tableNode()  {}
 func (*Unnest) tableNode()         {}
 func (*Join) tableNode()           {}
-func (*Aliased) tableNode()        {}
 func (*MatchRecognize) tableNode() {}

@@ -58,6 +58,7 @@ func (k ColumnKind) String() string {
 type Column struct {
 	Span
 	Name        Name
+	Nested      []Name // further parts of a name with dots, which parses and is refused by the binder
 	Kind        ColumnKind
 	Type        *TypeName   // nil for a computed column
 	Expr        Expr        // of a computed column
@@ -124,6 +125,7 @@ type CreateView struct {
 // CreateFunction is CREATE FUNCTION.
 type CreateFunction struct {
 	Span
+	OrReplace   bool
 	Temporary   bool
 	System      bool
 	IfNotExists bool

@@ -23,6 +23,7 @@ const (
 	TypeBytes        TypeKind = "BYTES"
 	TypeDate         TypeKind = "DATE"
 	TypeTime         TypeKind = "TIME"
+	TypeTimeLTZ      TypeKind = "TIME_LTZ" // TIME WITH LOCAL TIME ZONE; parses, has no such type
 	TypeTimestamp    TypeKind = "TIMESTAMP"
 	TypeTimestampLTZ TypeKind = "TIMESTAMP_LTZ"
 	TypeInterval     TypeKind = "INTERVAL" // in CAST only

@@ -1,0 +1,238 @@
+package parse
+
+import "staunch/sql/ast"
+
+// call parses the arguments of a function call and what may follow them.
+func (p *parser) call(id *ast.Identifier) ast.Expr {
+	start := id.Start
+	c := &ast.Call{Func: id}
+	p.advance()
+	p.arguments(c)
+	c.Span = p.span(start)
+	p.over(start, c)
+	return c
+}
+
+// arguments parses what stands behind '(' and the ')'.
+func (p *parser) arguments(c *ast.Call) {
+	if p.acceptOp(")") {
+		return
+	}
+	if p.op("*") && p.peek(1).op(")") {
+		c.Star = true
+		p.advance()
+		p.advance()
+		return
+	}
+	switch p.acceptOne("DISTINCT", "ALL") {
+	case "DISTINCT":
+		c.Distinct = true
+	case "ALL":
+		c.All = true
+	}
+	p.comma(func() { c.Args = append(c.Args, p.argument()) })
+	if p.kw("ORDER") && orderedAggregates[c.Func.Last()] {
+		c.Order = p.orderBy()
+	}
+	p.expectOp(")", "or ',' behind the argument")
+}
+
+// orderedAggregates take ORDER BY inside their parentheses.
+var orderedAggregates = map[string]bool{"ARRAY_AGG": true, "array_agg": true}
+
+// argument parses one argument: a value, TABLE t, a query, each with its name in front.
+func (p *parser) argument() ast.Arg {
+	start := p.tok().pos
+	a := ast.Arg{}
+	if p.isName() && p.peek(1).op("=>") {
+		n := p.nameHere()
+		a.Name = &n
+		p.advance()
+	}
+	a.Value = p.argumentValue()
+	if p.op("=>") {
+		p.failHint("',' or ')' behind the argument", "a reserved word as the argument's name goes in back-ticks")
+	}
+	a.Span = p.span(start)
+	return a
+}
+
+func (p *parser) argumentValue() ast.Expr {
+	start := p.tok().pos
+	switch {
+	case p.kw("TABLE") && !p.peek(1).op("("):
+		p.advance()
+		t := &ast.TableQuery{Table: p.identifier("a table name")}
+		t.Span = p.span(start)
+		return p.tableArg(start, t)
+	case p.kw("MODEL") && (p.peek(1).kind == tokWord && !reserved[p.peek(1).word] || p.peek(1).kind == tokQuoted):
+		p.advance()
+		m := &ast.ModelArg{Model: p.identifier("a model name")}
+		m.Span = p.span(start)
+		return m
+	case p.accept("DEFAULT"):
+		return &ast.Default{Span: p.span(start)}
+	case p.kw("SELECT") || p.kw("VALUES") || p.kw("WITH"):
+		q := p.query()
+		return &ast.Subquery{Span: p.span(start), Query: q}
+	case p.kw("RESULT"), p.kw("INPUT") && false:
+	}
+	if (p.kw("INTERVAL") || p.kw("DESCRIPTOR")) && reservedArg(p.peek(1)) {
+		// SIZE => and the like are plain names; INTERVAL => is none.
+		p.fail("an expression")
+	}
+	x := p.expr()
+	if s, ok := x.(*ast.Subquery); ok && (p.kw("PARTITION") || p.kw("ORDER")) {
+		return p.tableArg(start, s.Query)
+	}
+	return x
+}
+
+func reservedArg(t *token) bool { return t.op("=>") }
+
+// tableArg parses PARTITION BY and ORDER BY behind a table argument. Without parentheses there is one column only, since a
+// comma goes on with the arguments.
+func (p *parser) tableArg(start ast.Pos, q ast.Query) ast.Expr {
+	t := &ast.TableArg{Table: q}
+	if p.accept("PARTITION") {
+		p.expect("in PARTITION BY", "BY")
+		if p.acceptOp("(") {
+			p.comma(func() { t.Partition = append(t.Partition, p.expr()) })
+			p.expectOp(")", "or ',' behind the column")
+		} else {
+			t.Partition = append(t.Partition, p.expr())
+		}
+	}
+	if p.accept("ORDER") {
+		p.expect("in ORDER BY", "BY")
+		if p.acceptOp("(") {
+			p.comma(func() { t.Order = append(t.Order, p.sortItem()) })
+			p.expectOp(")", "or ',' behind the column")
+		} else {
+			t.Order = append(t.Order, p.sortItem())
+		}
+	}
+	t.Span = p.span(start)
+	return t
+}
+
+// over parses WITHIN GROUP, FILTER, IGNORE NULLS and OVER behind a call.
+func (p *parser) over(start ast.Pos, c *ast.Call) {
+	if p.kws("IGNORE", "NULLS") || p.kws("RESPECT", "NULLS") {
+		c.Nulls = p.advance().word + " NULLS"
+		p.advance()
+	}
+	if p.kws("WITHIN", "GROUP") {
+		p.accept("WITHIN", "GROUP")
+		p.expectOp("(", "behind WITHIN GROUP")
+		c.WithinGroup = p.orderBy()
+		p.expectOp(")", "behind ORDER BY")
+	}
+	if p.kw("FILTER") && p.peek(1).op("(") {
+		c.Filter = p.filter()
+	}
+	if p.accept("OVER") {
+		c.Over = p.window(true)
+	}
+	c.Span = p.span(start)
+}
+
+// filter parses FILTER (WHERE x).
+func (p *parser) filter() ast.Expr {
+	p.advance()
+	p.advance()
+	p.expect("in FILTER (WHERE ..)", "WHERE")
+	x := p.expr()
+	p.expectOp(")", "at the end of FILTER")
+	return x
+}
+
+// window parses a window's name or its specification in parentheses.
+func (p *parser) window(nameAllowed bool) *ast.WindowSpec {
+	start := p.tok().pos
+	w := &ast.WindowSpec{}
+	if !p.op("(") {
+		if !nameAllowed {
+			p.fail("'(' and the window's specification")
+		}
+		n := p.name("a window's name, or its specification in parentheses,")
+		w.Name, w.NameOnly = &n, true
+		w.Span = p.span(start)
+		return w
+	}
+	p.advance()
+	if p.isName() {
+		n := p.nameHere()
+		w.Name = &n
+	}
+	if p.accept("PARTITION") {
+		p.expect("in PARTITION BY", "BY")
+		p.comma(func() { w.Partition = append(w.Partition, p.expr()) })
+	}
+	if p.kw("ORDER") {
+		w.Order = p.orderBy()
+	}
+	if p.kw("ROWS") || p.kw("RANGE") {
+		w.Frame = p.frame()
+	}
+	if p.acceptOne("ALLOW", "DISALLOW") != "" {
+		p.expect("behind ALLOW or DISALLOW", "PARTIAL")
+	}
+	p.expectOp(")", "at the end of the window")
+	w.Span = p.span(start)
+	return w
+}
+
+func (p *parser) frame() *ast.Frame {
+	start := p.tok().pos
+	f := &ast.Frame{Unit: p.advance().word}
+	if p.accept("BETWEEN") {
+		f.Low = p.bound()
+		p.expect("between the ends of the frame", "AND")
+		f.High = p.bound()
+	} else {
+		f.Low = p.bound()
+	}
+	f.Span = p.span(start)
+	return f
+}
+
+func (p *parser) bound() *ast.Bound {
+	start := p.tok().pos
+	b := &ast.Bound{}
+	switch {
+	case p.accept("CURRENT"):
+		p.expect("in CURRENT ROW", "ROW")
+		b.Kind = "CURRENT ROW"
+	case p.kws("UNBOUNDED", "PRECEDING") || p.kws("UNBOUNDED", "FOLLOWING"):
+		p.advance()
+		b.Kind = "UNBOUNDED " + p.advance().word
+	default:
+		b.Offset = p.expr()
+		b.Kind = p.expectOne("behind the offset", "PRECEDING", "FOLLOWING")
+	}
+	b.Span = p.span(start)
+	return b
+}
+
+// orderBy parses ORDER BY a, b.
+func (p *parser) orderBy() []ast.Sort {
+	p.expect("", "ORDER", "BY")
+	var out []ast.Sort
+	p.comma(func() { out = append(out, p.sortItem()) })
+	return out
+}
+
+func (p *parser) sortItem() ast.Sort {
+	start := p.tok().pos
+	s := ast.Sort{X: p.expr()}
+	switch p.acceptOne("ASC", "DESC") {
+	case "DESC":
+		s.Desc = true
+	}
+	if p.accept("NULLS") {
+		s.Nulls = p.expectOne("behind NULLS", "FIRST", "LAST")
+	}
+	s.Span = p.span(start)
+	return s
+}
