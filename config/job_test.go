@@ -337,3 +337,25 @@ func TestDefaultStateDir(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLoadFile: a file of any content is taken or refused, and what is taken can be read back.
+func FuzzLoadFile(f *testing.F) {
+	for _, s := range []string{"a: 1", "parallelism: {default: 2}", "parallelism.default: 2\n", "x: &a [1, 2]\ny: *a", "? [a]\n: b", "<<: {a: 1}", "a: |\n  text\n", "\xff: 1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"config.yaml", "flink-conf.yaml"} {
+			j := NewJob()
+			if j.LoadFile(name, []byte(text)) != nil {
+				continue
+			}
+			j.Warnings()
+			if n, err := j.Parallelism(); err != nil || n < 1 {
+				t.Errorf("%s: parallelism %d, %v", name, n, err)
+			}
+			if _, err := j.Checkpointing(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
