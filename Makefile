@@ -16,9 +16,9 @@ RECORDS ?= 10000000
 ROUNDS ?= 3
 
 PEERS    := test/peer/with_peers.sh
-# where tests against real servers find the program
-PEER_PACKAGES = $(shell git ls-files -co --exclude-standard '*_test.go' | xargs grep -lE '^//go:build.*\bpeer\b' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+# where tests against real servers find the program, and the packages that have such tests
 BINARIES := STAUNCH_BIN=$(CURDIR)/$(BIN) STAUNCH_FAILPOINT_BIN=$(CURDIR)/$(BIN)-failpoint
+PEER_PACKAGES = $(shell find . -name '*_test.go' -not -path './.*' | xargs grep -lE '^//go:build.*\bpeer\b' | xargs -n1 dirname | sort -u)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
