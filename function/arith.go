@@ -7,6 +7,7 @@ import (
 
 	"staunch/changelog"
 	"staunch/function/datetime"
+	"staunch/function/javanum"
 	"staunch/kernel"
 	"staunch/types"
 )
@@ -188,23 +189,24 @@ func decimalArithmetic(op byte, a, b, t types.Type) Op {
 			}
 			x, y := av.Col.Dec[av.Index(i)], bv.Col.Dec[bv.Index(i)]
 			var r decimal128.Num
-			var ok bool
+			var st javanum.Status
 			switch op {
-			case '+', '-':
-				r, ok = kernel.DecAdd(x, y, sa, sb, p, s, op == '-')
+			case '+':
+				r, st = javanum.Add(x, sa, y, sb, p, s)
+			case '-':
+				r, st = javanum.Sub(x, sa, y, sb, p, s)
 			case '*':
-				r, ok = kernel.DecMul(x, y, sa+sb, p, s)
-			default:
-				if y.Sign() == 0 {
-					return &RowError{Row: i, Err: kernel.ErrDivisionByZero}
-				}
-				if op == '/' {
-					r, ok = kernel.DecDiv(x, y, sa, sb, p, s)
-				} else {
-					r, ok = kernel.DecMod(x, y, sa, sb, p, s)
-				}
+				r, st = javanum.Mul(x, sa, y, sb, p, s)
+			case '/':
+				r, st = javanum.Div(x, sa, y, sb, p, s)
+			case '%':
+				r, st = javanum.Mod(x, sa, y, sb, p, s)
 			}
-			if dst.Dec[i] = r; !ok {
+			switch dst.Dec[i] = r; st {
+			case javanum.OK:
+			case javanum.DivideByZero:
+				return &RowError{Row: i, Err: kernel.ErrDivisionByZero}
+			default:
 				kernel.SetNull(dst, i)
 			}
 		}

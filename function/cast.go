@@ -234,12 +234,11 @@ func reader(to types.Type, s Session) func(r *kernel.Row, text []byte) bool {
 		}
 	case types.Decimal:
 		return func(r *kernel.Row, text []byte) bool {
-			v, fits, err := kernel.ParseDecimal(trimBlanks(text), to.Precision, to.Scale)
-			if err != nil || !fits {
-				return false
+			v, st := javanum.ParseDecimalCast(text, to.Precision, to.Scale)
+			if st == javanum.OK {
+				r.PutDecimal(v)
 			}
-			r.PutDecimal(v)
-			return true
+			return st == javanum.OK
 		}
 	case types.Date:
 		return func(r *kernel.Row, text []byte) bool {
@@ -269,16 +268,6 @@ func reader(to types.Type, s Session) func(r *kernel.Row, text []byte) bool {
 		}
 		return ok
 	}
-}
-
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && b[0] == ' ' {
-		b = b[1:]
-	}
-	for len(b) > 0 && b[len(b)-1] == ' ' {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 func toBoolean(from types.Type) Op {
@@ -347,7 +336,7 @@ func convertInt[T kernel.Integer](dst []T, a kernel.Vec, lo, hi int64) {
 		kernel.Trunc(dst, a.Col.F64, lo, hi)
 	case types.PhysDecimal:
 		for i := range dst {
-			dst[i] = T(kernel.DecToInt(a.Col.Dec[a.Index(i)], a.Col.Type.Scale))
+			dst[i] = T(javanum.ToInt64(a.Col.Dec[a.Index(i)], a.Col.Type.Scale))
 		}
 	}
 }
@@ -371,7 +360,7 @@ func convertFloat[T kernel.Float](dst []T, a kernel.Vec) {
 		kernel.Convert(dst, a.Col.F64)
 	case types.PhysDecimal:
 		for i := range dst {
-			dst[i] = T(kernel.DecToFloat(a.Col.Dec[a.Index(i)], a.Col.Type.Scale))
+			dst[i] = T(javanum.ToFloat64(a.Col.Dec[a.Index(i)], a.Col.Type.Precision, a.Col.Type.Scale))
 		}
 	}
 }
@@ -379,7 +368,7 @@ func convertFloat[T kernel.Float](dst []T, a kernel.Vec) {
 func toDecimal(from, to types.Type) Op {
 	p, s := to.Precision, to.Scale
 	return lift(func(r *kernel.Row) error {
-		var ok bool
+		var st javanum.Status
 		var v decimal128.Num
 		switch from.Physical() {
 		case types.PhysBool:
@@ -387,15 +376,15 @@ func toDecimal(from, to types.Type) Op {
 			if r.Bool(0) {
 				one = 1
 			}
-			v, ok = kernel.DecFromInt(one, p, s)
+			v, st = javanum.FromInt64(one, p, s)
 		case types.PhysDecimal:
-			v, ok = kernel.DecRescale(r.Decimal(0), from.Scale, s, p)
+			v, st = javanum.Rescale(r.Decimal(0), from.Scale, p, s)
 		case types.PhysFloat32, types.PhysFloat64:
-			v, ok = kernel.DecFromFloat(r.Float(0), p, s)
+			v, st = javanum.FromFloat64(r.Float(0), p, s)
 		default:
-			v, ok = kernel.DecFromInt(r.Int(0), p, s)
+			v, st = javanum.FromInt64(r.Int(0), p, s)
 		}
-		if ok {
+		if st == javanum.OK {
 			r.PutDecimal(v)
 		}
 		return nil

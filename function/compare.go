@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"staunch/changelog"
+	"staunch/function/javanum"
 	"staunch/kernel"
 	"staunch/types"
 )
@@ -113,7 +114,7 @@ func comparisonKernel(sign string, t, u types.Type) Op {
 			compareBytes(sign, dst.B, a, b)
 		case types.PhysDecimal:
 			for i := range n {
-				r := kernel.DecCmp(a.Col.Dec[a.Index(i)], b.Col.Dec[b.Index(i)], t.Scale, u.Scale)
+				r := javanum.Compare(a.Col.Dec[a.Index(i)], t.Scale, b.Col.Dec[b.Index(i)], u.Scale)
 				dst.B[i] = holds(sign, r)
 			}
 		}

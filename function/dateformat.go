@@ -160,4 +160,3 @@ func textSpan(pattern string) int64 {
 	}
 	return span
 }
-

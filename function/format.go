@@ -7,7 +7,6 @@ import (
 	"staunch/changelog"
 	"staunch/function/datetime"
 	"staunch/function/javanum"
-	"staunch/kernel"
 	"staunch/types"
 )
 
@@ -41,7 +40,7 @@ func appendText(dst []byte, c *changelog.Column, i int, zone *datetime.Zone) []b
 	case types.Double:
 		return javanum.AppendFloat64(dst, c.F64[i])
 	case types.Decimal:
-		return kernel.AppendDecimal(dst, c.Dec[i], t.Scale)
+		return javanum.AppendDecimal(dst, c.Dec[i], t.Scale)
 	case types.Char, types.Varchar, types.Binary, types.Varbinary:
 		return append(dst, c.Bytes(i)...)
 	case types.Date:

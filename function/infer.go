@@ -1,6 +1,9 @@
 package function
 
-import "staunch/types"
+import (
+	"staunch/function/javanum"
+	"staunch/types"
+)
 
 // asDecimal is the DECIMAL that an exact number counts as.
 func asDecimal(t types.Type) types.Type {
@@ -17,16 +20,6 @@ func asDecimal(t types.Type) types.Type {
 	return t.Nullable()
 }
 
-// decimalOf gives DECIMAL(p, s), cut to 38 digits so that whole digits are kept first and up to 6 digits of the fraction.
-func decimalOf(p, s int) types.Type {
-	const limit = types.MaxDecimalPrecision
-	if p > limit {
-		s = max(limit-(p-s), min(s, 6))
-		p = limit
-	}
-	return types.NewDecimal(p, s)
-}
-
 // arithmeticType is the type of a op b for two numbers, nullable.
 func arithmeticType(op byte, a, b types.Type) types.Type {
 	switch {
@@ -39,18 +32,16 @@ func arithmeticType(op byte, a, b types.Type) types.Type {
 		return approxType(a, b)
 	}
 	a, b = asDecimal(a), asDecimal(b)
-	p1, s1, p2, s2 := a.Precision, a.Scale, b.Precision, b.Scale
-	s := max(s1, s2)
+	typeOf := javanum.AddType
 	switch op {
 	case '*':
-		return decimalOf(p1+p2+1, s1+s2)
+		typeOf = javanum.MulType
 	case '/':
-		s = max(6, s1+p2+1)
-		return decimalOf(p1-s1+s2+s, s)
+		typeOf = javanum.DivType
 	case '%':
-		return decimalOf(min(p1-s1, p2-s2)+s, s)
+		typeOf = javanum.ModType
 	}
-	return decimalOf(max(p1-s1, p2-s2)+s+1, s)
+	return types.NewDecimal(typeOf(a.Precision, a.Scale, b.Precision, b.Scale))
 }
 
 // approxType is the type of arithmetic of which one operand is FLOAT or DOUBLE: DOUBLE with DECIMAL, FLOAT as soon as one is FLOAT.
@@ -99,7 +90,11 @@ func common2(a, b types.Type) (types.Type, bool) {
 	case a.IsExact() && b.IsExact():
 		a, b = asDecimal(a), asDecimal(b)
 		s := max(a.Scale, b.Scale)
-		return decimalOf(max(a.Precision-a.Scale, b.Precision-b.Scale)+s, s), true
+		p := max(a.Precision-a.Scale, b.Precision-b.Scale) + s
+		if p > types.MaxDecimalPrecision { // whole digits are kept
+			p, s = types.MaxDecimalPrecision, max(s-(p-types.MaxDecimalPrecision), 0)
+		}
+		return types.NewDecimal(p, s), true
 	case a.IsNumeric() && b.IsNumeric():
 		if a.Kind == types.Double || b.Kind == types.Double || a.Kind == types.Decimal || b.Kind == types.Decimal {
 			return types.New(types.Double), true

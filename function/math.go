@@ -159,7 +159,7 @@ func signum() *Function {
 		return lift(func(r *kernel.Row) error {
 			switch c.T.Physical() {
 			case types.PhysDecimal:
-				if v, ok := kernel.DecFromInt(int64(r.Decimal(0).Sign()), c.T.Precision, c.T.Scale); ok {
+				if v, st := javanum.FromInt64(int64(r.Decimal(0).Sign()), c.T.Precision, c.T.Scale); st == javanum.OK {
 					r.PutDecimal(v)
 				}
 			case types.PhysFloat32, types.PhysFloat64:
@@ -218,20 +218,27 @@ func rounding(name string) *Function {
 
 // roundedType is the DECIMAL of ROUND(DECIMAL(p, s), digits).
 func roundedType(t types.Type, digits int64, known bool) types.Type {
-	p, s := t.Precision, t.Scale
-	switch {
-	case !known || digits >= int64(s):
+	if !known {
 		return t
-	case digits < 0:
-		return types.NewDecimal(min(types.MaxDecimalPrecision, 1+p-s), 0).WithNotNull(t.NotNull)
 	}
-	return types.NewDecimal(min(types.MaxDecimalPrecision, 1+p-s+int(digits)), int(digits)).WithNotNull(t.NotNull)
+	p, s := javanum.RoundType(t.Precision, t.Scale, int(max(min(digits, 100), -100)))
+	return types.NewDecimal(p, s).WithNotNull(t.NotNull)
 }
 
 func roundRow(r *kernel.Row, from, to types.Type, digits int, round bool) {
 	switch to.Physical() {
 	case types.PhysDecimal:
-		if v, ok := kernel.DecRound(r.Decimal(0), from.Scale, digits, to.Precision, to.Scale, round); ok {
+		cut := javanum.Truncate
+		if round {
+			cut = javanum.Round
+		}
+		// Without constant digits the type keeps its scale.
+		_, scale := javanum.RoundType(from.Precision, from.Scale, digits)
+		v, st := cut(r.Decimal(0), from.Precision, from.Scale, digits)
+		if st == javanum.OK && scale != to.Scale {
+			v, st = javanum.Rescale(v, scale, to.Precision, to.Scale)
+		}
+		if st == javanum.OK {
 			r.PutDecimal(v)
 		}
 	case types.PhysFloat32, types.PhysFloat64:
@@ -295,7 +302,11 @@ func floorCeil(name string, ceil bool) *Function {
 		}
 		return lift(func(r *kernel.Row) error {
 			if from.Kind == types.Decimal {
-				if v := kernel.DecFloor(r.Decimal(0), from.Scale, ceil); kernel.DecFits(v, c.T.Precision) {
+				toWhole := javanum.Floor
+				if ceil {
+					toWhole = javanum.Ceil
+				}
+				if v := toWhole(r.Decimal(0), from.Scale); javanum.Fits(v, c.T.Precision) {
 					r.PutDecimal(v)
 				}
 				return nil

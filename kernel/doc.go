@@ -14,5 +14,4 @@
 //     a CASE that is not taken cannot fail. The first failing row is reported as a *[RowError].
 //   - Results live in memory that the caller reuses for the next batch: no allocation per row in the steady state.
 //   - Integers wrap as in Java; TINYINT and SMALLINT are computed as int32 and narrowed afterwards ([Narrow]).
-//   - Decimals follow java.math.BigDecimal with HALF_UP and 38 digits; a result that does not fit its precision is NULL.
 package kernel
