@@ -43,7 +43,7 @@ func java17Integer(buf []byte, v float64, significant int) (digits []byte, exp i
 
 // needsJava17 tells whether cases 2 or 3 may apply to v > 0.
 func needsJava17(v float64, width int) bool {
-	if v >= 1<<63 && v < 1e41 {
+	if v >= 1<<63 && v < 1e41 || v < 1e-320 { // the smallest doubles have one or two digits, which Java chooses its own way
 		return true
 	}
 	if width == 32 {
@@ -76,6 +76,7 @@ func java17Digits(buf []byte, v float64, width int) (digits []byte, exp int) {
 	if m2 < 0 {
 		b2, s2, m2 = b2-m2, s2-m2, 0
 	}
+	longs := nFrac+b2+fiveBits(b5) < 64 && s2+1+fiveBits(s5+1) < 64 // Java computes in longs, which may wrap
 	b, s, m := scaled(frac>>tail, b5, b2), scaled(1, s5, s2), scaled(1, b5, m2)
 	ten := big.NewInt(10)
 	tens, sum, q := new(big.Int).Mul(s, ten), new(big.Int), new(big.Int)
@@ -83,7 +84,11 @@ func java17Digits(buf []byte, v float64, width int) (digits []byte, exp int) {
 		q.QuoRem(b, s, b)
 		b.Mul(b, ten)
 		m.Mul(m, ten)
-		return b.Cmp(m) < 0, sum.Add(b, m).Cmp(tens) > 0
+		sum.Add(b, m)
+		if longs && m.BitLen() == 64 {
+			return true, true // a negative long: Java takes both
+		}
+		return b.Cmp(m) < 0, sum.Cmp(tens) > 0 && !(longs && sum.BitLen() == 64) // a wrapped sum is below tens
 	}
 	digits = buf
 	low, high := step()
@@ -134,6 +139,21 @@ func estimateExp(frac uint64, binExp int) int {
 	d2 := math.Float64frombits(1023<<52 | frac&(1<<52-1))
 	return int(math.Floor((d2-1.5)*0.289529654 + 0.176091259 + float64(binExp)*0.301029995663981))
 }
+
+// fiveBits is Java's estimate of the bits of 5^p.
+func fiveBits(p int) int {
+	if p == 0 || p > 26 {
+		return 3 * p
+	}
+	return pow5Bits[p]
+}
+
+var pow5Bits = func() (t [27]int) {
+	for p, v := 0, uint64(1); p < len(t); p, v = p+1, v*5 {
+		t[p] = bits.Len64(v)
+	}
+	return t
+}()
 
 // scaled returns v * 5^p5 * 2^p2.
 func scaled(v uint64, p5, p2 int) *big.Int {
