@@ -61,6 +61,7 @@ reserve() {
 }
 
 sweep
+find "$TESTBED_CACHE" -maxdepth 1 -name 'run.*' -mtime +7 -exec rm -rf {} +  # logs of failed runs, kept for a week
 TESTBED_RUN=$(mktemp -d -p "$TESTBED_CACHE" run.XXXXXX); export TESTBED_RUN TESTBED_CACHE
 chmod 755 "$TESTBED_RUN"
 SLOT=; CHILD=; CODE=1
@@ -75,7 +76,7 @@ finish() {
   [ -z "$CHILD" ] || end_child
   stop_run "$TESTBED_RUN"
   if [ "${TESTBED_KEEP:-0}" = 1 ]; then say "data and logs kept: $TESTBED_RUN"
-  elif [ "$CODE" != 0 ] && compgen -G "$TESTBED_RUN/*/logs" >/dev/null; then
+  elif [ "$CODE" != 0 ] && [ "$CODE" -lt 130 ] && compgen -G "$TESTBED_RUN/*/logs" >/dev/null; then
     find "$TESTBED_RUN" -mindepth 2 -maxdepth 2 ! -name logs -exec rm -rf {} +
     say "the servers' logs are kept: $TESTBED_RUN"
   else rm -rf "$TESTBED_RUN"; fi
