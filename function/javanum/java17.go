@@ -43,7 +43,7 @@ func java17Integer(buf []byte, v float64, significant int) (digits []byte, exp i
 
 // needsJava17 tells whether cases 2 or 3 may apply to v > 0.
 func needsJava17(v float64, width int) bool {
-	if v >= 1<<63 && v < 1e41 || v < 1e-320 { // the smallest doubles have one or two digits, which Java chooses its own way
+	if v >= 1<<63 && v < 1e41 || v < 1e-320 || width == 32 && v < 1e-42 { // the smallest numbers have one or two digits, which Java chooses its own way
 		return true
 	}
 	if width == 32 {
