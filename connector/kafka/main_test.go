@@ -37,7 +37,7 @@ var nothingFormat = format.Factory{Name: "nothing", Decoder: func(p format.Param
 type nothingDecoder struct{}
 
 func (nothingDecoder) Decode(value []byte, cols []*changelog.Column) (bool, error) { return false, nil }
-func (nothingDecoder) Coerced() []int64                                           { return nil }
+func (nothingDecoder) Coerced() []int64                                            { return nil }
 
 func formats(name string) (format.Factory, bool) {
 	for _, f := range []format.Factory{rawFormat, nothingFormat} {
