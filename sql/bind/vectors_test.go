@@ -292,4 +292,3 @@ func writeAgreed(t *testing.T, agree []string, differ map[string]string) {
 		t.Fatal(err)
 	}
 }
-
