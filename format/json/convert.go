@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math"
 
@@ -50,7 +51,7 @@ func (d *decoder) convert(b []byte, t token, j int, c *changelog.Column) (why st
 		}
 		c.AppendInt32(int32(days))
 	case types.Time:
-		return convertTime(s, col, c)
+		return convertTime(s, c)
 	case types.Timestamp, types.TimestampLTZ:
 		return d.convertTimestamp(s, col, c)
 	}
@@ -153,7 +154,8 @@ func convertInt(t token, s []byte, col *column, c *changelog.Column) (string, bo
 			return why, false
 		}
 	}
-	if v < col.min || v > col.max {
+	// Of INT, Flink takes the number before its fraction is cut: 2147483647.9 is out of range.
+	if v < col.min || v > col.max || !exact && col.typ.Kind == types.Int && (v == col.min || v == col.max) {
 		return whyRange, false
 	}
 	if col.typ.Kind == types.BigInt {
@@ -204,6 +206,10 @@ func (d *decoder) convertBinary(t token, s []byte, c *changelog.Column) (string,
 	if t.kind != tokenString {
 		return "not base64 text", false
 	}
+	// The standard library passes over line breaks, Flink does not.
+	if bytes.IndexByte(s, '\n') >= 0 || bytes.IndexByte(s, '\r') >= 0 {
+		return "not base64 text", false
+	}
 	at := len(c.Data)
 	need := base64.StdEncoding.DecodedLen(len(s))
 	for cap(c.Data)-at < need {
@@ -219,21 +225,15 @@ func (d *decoder) convertBinary(t token, s []byte, c *changelog.Column) (string,
 	return "", false
 }
 
-// convertTime reads HH:mm:ss[.f]. Flink 2.3.0 drops the fraction; here the column keeps milliseconds as far as its precision goes.
-func convertTime(s []byte, col *column, c *changelog.Column) (string, bool) {
+// convertTime reads HH:mm:ss[.f] and keeps milliseconds, whatever the column's precision (as Flink 2.3.0 does).
+func convertTime(s []byte, c *changelog.Column) (string, bool) {
 	nanos, rest, ok := parseClock(s, false, false)
 	if !ok || len(rest) != 0 {
-		return "not a time in the form HH:mm:ss", false
+		return "not a time in the form HH:mm:ss[.f]", false
 	}
 	// 24:00:00 is the midnight at the end of a day, and as a time of day the one at its beginning.
-	millis := nanos / 1_000_000 % millisPerDay
-	step := int64(1000)
-	for p := 0; p < min(col.typ.Precision, 3); p++ {
-		step /= 10
-	}
-	millis -= millis % step
-	c.AppendInt32(int32(millis))
-	return "", millis*1_000_000 != nanos%(secondsPerDay*1e9)
+	c.AppendInt32(int32(nanos / 1_000_000 % millisPerDay))
+	return "", nanos%1_000_000 != 0
 }
 
 func (d *decoder) convertTimestamp(s []byte, col *column, c *changelog.Column) (string, bool) {

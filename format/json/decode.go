@@ -168,6 +168,9 @@ func (d *decoder) record(b []byte, cols []*changelog.Column, n int) bool {
 	}
 	p = skipSpace(b, p)
 	if p >= len(b) || b[p] != '{' {
+		if p < len(b) && b[p] == '[' {
+			return d.fail(scanFault{p, whyArray})
+		}
 		return d.fail(scanFault{p, whyObject})
 	}
 	p++

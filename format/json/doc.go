@@ -17,6 +17,7 @@
 //   - No allocation per record once buffers have grown; no panic, whatever the bytes.
 //
 // Differences from Flink 2.3.0, each because Flink loses or falsifies data there: of a repeated key the last value wins and later fields
-// stay; bytes behind the object are an error; numbers with a fraction or exponent in BIGINT columns are read exactly and not through a
-// double; TIME keeps its milliseconds as far as the column has them; invalid UTF-8 includes overlong forms and encoded surrogates.
+// stay; bytes behind the object are an error, and so is an object or array in a column that is not a STRING; numbers with a fraction or exponent in BIGINT columns are read exactly and not through a
+// double; the text of numbers inside objects and arrays read as STRING is kept; invalid UTF-8 includes overlong forms and encoded surrogates. An
+// array of objects as one record, which Flink reads as many rows, is refused.
 package json

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -181,7 +182,7 @@ func appendSign(dst []byte, days int64) []byte {
 	return dst
 }
 
-// appendTime prints a time of day with its fraction, if it has one (Flink 2.3.0 drops it).
+// appendTime prints a time of day with its fraction, if it has one.
 func appendTime(dst []byte, millis int64) []byte {
 	// As a timestamp of 1970-01-01, of which only the time is kept.
 	at := len(dst)
@@ -191,22 +192,28 @@ func appendTime(dst []byte, millis int64) []byte {
 	return append(dst[:at+n], '"')
 }
 
-// needsEscape marks the bytes that JSON text must not have: quote, backslash, control characters.
+// needsEscape marks the bytes that are not written as they are: quote, backslash, control characters, and the first byte of characters
+// behind U+FFFF, which Flink writes as an escaped surrogate pair.
 var needsEscape = func() (t [256]bool) {
 	for c := range 0x20 {
 		t[c] = true
 	}
 	t['"'], t['\\'] = true, true
+	for c := 0xf0; c <= 0xff; c++ {
+		t[c] = true
+	}
 	return t
 }()
 
-// appendQuoted appends s in quotes with the fewest escapes. What is not UTF-8 becomes U+FFFD, since the file would not be JSON otherwise.
+const hexDigits = "0123456789ABCDEF"
+
+// appendQuoted appends s in quotes. What is not UTF-8 becomes U+FFFD, since the file would not be JSON otherwise.
 func appendQuoted(dst, s []byte) []byte {
 	start := len(dst)
 	dst = append(dst, '"')
 	at := 0
 	var high byte
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		high |= c
 		if !needsEscape[c] {
@@ -228,8 +235,19 @@ func appendQuoted(dst, s []byte) []byte {
 		case '\f':
 			dst = append(dst, '\\', 'f')
 		default:
-			const hex = "0123456789ABCDEF"
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			if c < 0x20 {
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+				break
+			}
+			r, n := utf8.DecodeRune(s[i:])
+			if n < 4 {
+				dst = append(dst, c) // not UTF-8: replaced below
+				break
+			}
+			hi, lo := utf16.EncodeRune(r)
+			dst = appendUnicodeEscape(appendUnicodeEscape(dst, hi), lo)
+			i += n - 1
+			at = i + 1
 		}
 	}
 	dst = append(append(dst, s[at:]...), '"')
@@ -237,6 +255,10 @@ func appendQuoted(dst, s []byte) []byte {
 		return append(dst[:start], bytes.ToValidUTF8(dst[start:], []byte("\ufffd"))...)
 	}
 	return dst
+}
+
+func appendUnicodeEscape(dst []byte, r rune) []byte {
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
 // appendFloat prints as Java does: the shortest digits that read back the same, with exponent outside 10^-3 to 10^7, always with a point.
@@ -262,6 +284,13 @@ func appendFloat(dst []byte, f float64, size int) []byte {
 	}
 	var scratch [40]byte
 	text := strconv.AppendFloat(scratch[:0], f, 'e', -1, size)
+	if len(text) > 1 && (text[1] == 'e' || text[0] == '-' && text[2] == 'e') {
+		// Java prints at least two digits, and of those that read back the same the nearest: 4.9E-324, not 5.0E-324.
+		var two [40]byte
+		if t := strconv.AppendFloat(two[:0], f, 'e', 1, size); readsBack(t, f, size) {
+			text = append(scratch[:0], t...)
+		}
+	}
 	point := false
 	for i, c := range text {
 		switch c {
@@ -287,21 +316,29 @@ func appendFloat(dst []byte, f float64, size int) []byte {
 	return dst
 }
 
-// appendDecimal prints v / 10^scale without trailing zeros, as java.math.BigDecimal.stripTrailingZeros().toString() does: whole numbers
-// that end in zeros get an exponent (1E+2), and so do numbers below 10^-6. plain avoids the exponent.
+func readsBack(text []byte, f float64, size int) bool {
+	g, err := strconv.ParseFloat(string(text), size)
+	return err == nil && g == f
+}
+
+// appendDecimal prints v / 10^scale: plain with all its digits, otherwise without trailing zeros as
+// java.math.BigDecimal.stripTrailingZeros().toString() does, where whole numbers that end in zeros get an exponent (1E+2) and so do numbers
+// below 10^-6.
 func appendDecimal(dst []byte, v decimal128.Num, scale int, plain bool) []byte {
-	if v.Sign() == 0 {
-		return append(dst, '0')
-	}
 	if v.Sign() < 0 {
 		dst = append(dst, '-')
 		v = v.Negate()
 	}
 	var buf [40]byte
 	digits := decimalDigits(&buf, uint64(v.HighBits()), v.LowBits())
-	for len(digits) > 1 && digits[len(digits)-1] == '0' && (scale > 0 || !plain) {
-		digits = digits[:len(digits)-1]
-		scale--
+	if !plain {
+		if v.Sign() == 0 {
+			return append(dst, '0')
+		}
+		for len(digits) > 1 && digits[len(digits)-1] == '0' {
+			digits = digits[:len(digits)-1]
+			scale--
+		}
 	}
 	adjusted := len(digits) - 1 - scale
 	switch {

@@ -56,6 +56,7 @@ const (
 	whyComma     = "expected ',' or '}' after the value"
 	whyCommaList = "expected ',' or ']' after the value"
 	whyObject    = "the record is not a JSON object"
+	whyArray     = "the record is a JSON array; here each record must be one JSON object"
 	whyTail      = "bytes behind the JSON object"
 )
 
