@@ -85,7 +85,7 @@ func newProperties(t connector.Table) (properties, error) {
 	}
 	p.commit = p.group != "" && r.bool("commit.offsets.on.checkpoint", true)
 	p.limits = r.limits()
-	p.opts = append([]kgo.Opt{kgo.SeedBrokers(p.servers...), kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(1<<30),
+	p.opts = append([]kgo.Opt{kgo.SeedBrokers(p.servers...), kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(1 << 30),
 		kgo.RequestTimeoutOverhead(r.millis("request.timeout.ms", 30*time.Second)),
 		kgo.ConnIdleTimeout(r.millis("connections.max.idle.ms", 9*time.Minute)),
 		kgo.RequestRetries(2)}, r.security()...)
