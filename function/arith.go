@@ -44,6 +44,7 @@ func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, 
 		b = a.Nullable()
 	}
 	notNull := a.NotNull && b.NotNull
+	divisor := args[1]
 	args = []Expr{cast(args[0], a), cast(args[1], b)}
 	switch {
 	case a.IsNumeric() && b.IsNumeric():
@@ -53,7 +54,7 @@ func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, 
 		} else {
 			args[0], args[1] = cast(args[0], t), cast(args[1], t)
 		}
-		if l, ok := lit(args[1]); ok && (op == '/') && !t.IsApprox() && isZero(l) {
+		if l, ok := lit(divisor); ok && op == '/' && !t.IsApprox() && isZero(l) {
 			return nil, t, fmt.Errorf("division by zero")
 		}
 		return args, t.WithNotNull(notNull), nil

@@ -17,7 +17,7 @@ var double = types.New(types.Double)
 var mathFunctions = []*Function{
 	float1("SQRT", math.Sqrt), float1("EXP", math.Exp), float1("LN", logarithm), float1("LOG10", math.Log10), float1("LOG2", log2),
 	float1("SIN", math.Sin), float1("COS", math.Cos), float1("TAN", math.Tan), float1("COT", func(x float64) float64 { return 1 / math.Tan(x) }),
-	float1("SINH", math.Sinh), float1("COSH", math.Cosh), float1("TANH", math.Tanh), float1("ASIN", math.Asin), float1("ACOS", math.Acos),
+	float1("SINH", math.Sinh), float1("COSH", math.Cosh), float1("TANH", math.Tanh), float1("ASIN", math.Asin), float1("ACOS", acos),
 	float1("ATAN", math.Atan), float1("DEGREES", func(x float64) float64 { return x * 180 / math.Pi }),
 	float1("RADIANS", func(x float64) float64 { return x / 180 * math.Pi }),
 	float2("POWER", javaPow), float2("ATAN2", math.Atan2), logBase(), constantFloat("PI", math.Pi), constantFloat("E", math.E),
@@ -25,6 +25,14 @@ var mathFunctions = []*Function{
 }
 
 func logarithm(x float64) float64 { return math.Log(x) }
+
+// acos is exact to the last digit also near 1, where Pi/2 - asin(x) is not.
+func acos(x float64) float64 {
+	if x >= 0.5 {
+		return 2 * math.Asin(math.Sqrt((1-x)/2))
+	}
+	return math.Acos(x)
+}
 
 func log2(x float64) float64 { return math.Log(x) / math.Log(2) }
 
@@ -243,9 +251,6 @@ func roundRow(r *kernel.Row, from, to types.Type, digits int, round bool) {
 		}
 	case types.PhysFloat32, types.PhysFloat64:
 		v := r.Float(0)
-		if to.Kind == types.Float { // through the text of the FLOAT, not of the DOUBLE it widens to
-			v = shortest(float32(v))
-		}
 		if round {
 			v = javanum.RoundFloat64(v, digits)
 		} else {
@@ -259,16 +264,6 @@ func roundRow(r *kernel.Row, from, to types.Type, digits int, round bool) {
 		}
 		r.PutInt(wrap(v, width(to), to))
 	}
-}
-
-// shortest is the DOUBLE that has the shortest text of v.
-func shortest(v float32) float64 {
-	var buf [32]byte
-	f, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], float64(v), 'g', -1, 32)), 64)
-	if err != nil {
-		return float64(v)
-	}
-	return f
 }
 
 func roundInt(v int64, digits int, round bool) int64 {

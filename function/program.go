@@ -17,7 +17,7 @@ type RowError = kernel.RowError
 type Session struct {
 	// Zone is table.local-time-zone; nil is UTC.
 	Zone *datetime.Zone
-	// Now is the time for CURRENT_TIMESTAMP and its kin, asked once per batch. Nil: such functions fail to compile.
+	// Now is the time for CURRENT_TIMESTAMP and its kin, asked once per batch. Nil: such functions fail.
 	Now func() time.Time
 	// Database is the current database.
 	Database string
@@ -40,6 +40,8 @@ type Program struct {
 	epoch uint64
 	in    *changelog.Batch
 	full  []*changelog.Column
+	// now is the time of the batch, zero until it is asked for.
+	now time.Time
 }
 
 // scope is a set of rows on which expressions are computed: all rows, or those that take a branch.
@@ -66,6 +68,14 @@ type node struct {
 // needs it, as in Flink.
 func Compile(exprs []Expr, session Session) (*Program, error) {
 	p := &Program{root: &scope{nodes: map[string]*node{}}}
+	if clock := session.Now; clock != nil {
+		session.Now = func() time.Time {
+			if p.now.IsZero() {
+				p.now = clock()
+			}
+			return p.now
+		}
+	}
 	c := &compiler{session: session, root: p.root}
 	for _, e := range exprs {
 		n, err := c.compile(Fold(e, session), p.root)
@@ -115,7 +125,7 @@ func (p *Program) Filter(in *changelog.Batch, keep []uint64) error {
 }
 
 func (p *Program) begin(in *changelog.Batch) {
-	p.in = in
+	p.in, p.now = in, time.Time{}
 	p.enter(p.root, nil)
 }
 
