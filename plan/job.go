@@ -25,6 +25,7 @@ type Job struct {
 	// SQL is the text of its statement, Hash a hash of its plan.
 	SQL, Hash string
 	Config    config.Values
+	Conf      *config.Job
 	Graph     dataflow.Graph
 	Sinks     []Sink
 	// Sources and Targets identify what is read and written, for the job's log.
@@ -135,7 +136,7 @@ func (p *planner) newBuilder(at ast.Statement) *builder {
 	if p.jobs > 1 {
 		name = fmt.Sprintf("%s-%d", name, p.jobs)
 	}
-	return &builder{p: p, job: &Job{Name: name, Config: v, SQL: strings.TrimSpace(p.src[at.Pos().Offset:at.End().Offset])}}
+	return &builder{p: p, job: &Job{Name: name, Config: v, Conf: p.conf.Clone(), SQL: strings.TrimSpace(p.src[at.Pos().Offset:at.End().Offset])}}
 }
 
 // insert binds one INSERT and opens its sink.

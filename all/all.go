@@ -1,0 +1,44 @@
+package all
+
+import (
+	"staunch/changelog"
+	"staunch/connector"
+	"staunch/connector/filesystem"
+	"staunch/connector/kafka"
+	"staunch/format"
+	"staunch/format/json"
+	"staunch/fs"
+	"staunch/fs/local"
+	"staunch/function"
+	"staunch/operator"
+	"staunch/operator/calc"
+	"staunch/plan"
+)
+
+// Connectors in order of name.
+var Connectors = []connector.Factory{
+	filesystem.Factory,
+	kafka.Factory,
+}
+
+// Formats in order of name.
+var Formats = []format.Factory{
+	json.Factory,
+}
+
+// Stores resolves paths by their scheme.
+func Stores() fs.Resolver {
+	disk := local.Resolver{FS: local.New()}
+	return fs.Resolvers{"": disk, "file": disk}
+}
+
+// Registry hands the plug-ins to the planner. collect makes the sink of a top-level SELECT.
+func Registry(collect func(changelog.Schema) connector.Sink) *plan.Registry {
+	return &plan.Registry{
+		Connectors: Connectors, Formats: Formats, Stores: Stores(), Collect: collect,
+		NewCalc: func(where function.Expr, exprs []function.Expr, names []string, notNull []int, drop bool, s function.Session) (operator.Operator, error) {
+			return calc.New(calc.Spec{Where: where, Exprs: exprs, Names: names, NotNull: notNull, Drop: drop, Session: s})
+		},
+		NewWatermarker: calc.NewWatermarker,
+	}
+}

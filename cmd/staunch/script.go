@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"staunch/all"
+	"staunch/changelog"
+	"staunch/config"
+	"staunch/connector"
+	"staunch/plan"
+	"staunch/sql/parse"
+)
+
+// scriptFlags are the flags of every command that takes a statement file.
+type scriptFlags struct {
+	dynamic   []string
+	config    string
+	logFormat string
+}
+
+func (f *scriptFlags) add(c *cobra.Command) {
+	c.Flags().StringArrayVarP(&f.dynamic, "define", "D", nil, "a setting, key=value; goes before SET and the configuration file")
+	c.Flags().StringVar(&f.config, "config", "", "Flink configuration file (config.yaml, or a 1.x flink-conf.yaml)")
+	c.Flags().StringVar(&f.logFormat, "log-format", "text", "text or json")
+}
+
+func (f *scriptFlags) logger() (*slog.Logger, error) {
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, nil)), nil
+	}
+	return nil, &exitError{exitUsage, fmt.Errorf("--log-format is text or json, not %q", f.logFormat)}
+}
+
+// load plans a statement file. Errors in it are rendered with the source line and a caret.
+func (f *scriptFlags) load(file string, collect func(changelog.Schema) connector.Sink) (*plan.Script, string, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, "", &exitError{exitUsage, err}
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, "", err
+	}
+	conf := config.NewJob()
+	if f.config != "" {
+		data, err := os.ReadFile(f.config)
+		if err != nil {
+			return nil, "", &exitError{exitUsage, err}
+		}
+		if err := conf.LoadFile(f.config, data); err != nil {
+			return nil, "", &exitError{exitUsage, err}
+		}
+	}
+	for _, d := range f.dynamic {
+		if err := conf.Dynamic(d); err != nil {
+			return nil, "", &exitError{exitUsage, err}
+		}
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	s, err := plan.Plan(string(src), conf, name, time.Now, all.Registry(collect))
+	if err != nil {
+		return nil, "", &exitError{exitUsage, errors.New(render(err, string(src), file))}
+	}
+	return s, abs, nil
+}
+
+// render shows an error of a statement file with line, column and caret where it has a place.
+func render(err error, src, file string) string {
+	var many parse.Errors
+	var one *parse.Error
+	switch {
+	case errors.As(err, &many):
+		return strings.TrimRight(parse.Render(many, src, file), "\n")
+	case errors.As(err, &one):
+		return strings.TrimRight(parse.Render(one, src, file), "\n")
+	}
+	var c *config.Error
+	if errors.As(err, &c) && c.Position.Line > 0 && c.Position.File == "" {
+		return file + ":" + err.Error()
+	}
+	return err.Error()
+}
