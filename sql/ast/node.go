@@ -93,9 +93,26 @@ func (id *Identifier) Last() string { return id.Parts[len(id.Parts)-1].Text }
 // Hint is one hint of a /*+ .. */ comment, as OPTIONS('k'='v') or BROADCAST(a, b).
 type Hint struct {
 	Span
-	Name    string   // as written
-	Options []Option // 'k'='v' arguments
-	Args    []string // other arguments: names, numbers and strings, strings without quotes
+	Name    string    // as written
+	Options []Option  // 'k'='v' arguments
+	Args    []HintArg // other arguments
+}
+
+// HintArgKind says what a hint's argument is.
+type HintArgKind int
+
+// The kinds of hint arguments.
+const (
+	HintName HintArgKind = iota + 1
+	HintString
+	HintNumber
+)
+
+// HintArg is an argument of a hint that is no option.
+type HintArg struct {
+	Span
+	Kind HintArgKind
+	Text string // a string without quotes, a name without back-ticks
 }
 
 // Option is a 'key' = 'value' pair of a WITH clause, SET list or hint; both literals have their own place.

@@ -195,7 +195,8 @@ type PartitionValue struct {
 // StatementSet is a set of INSERTs that run as one job.
 type StatementSet struct {
 	Span
-	Execute bool // EXECUTE STATEMENT SET BEGIN .. END; else BEGIN STATEMENT SET; .. END
+	Execute bool // EXECUTE STATEMENT SET BEGIN .. END
+	Inner   bool // STATEMENT SET BEGIN .. END behind EXPLAIN; neither: BEGIN STATEMENT SET; .. END
 	Inserts []*Insert
 }
 

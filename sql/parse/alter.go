@@ -85,7 +85,7 @@ func (p *parser) alterCatalog() {
 	case "RESET":
 		p.keys("RESET")
 	case "COMMENT":
-		p.str("the comment")
+		p.comment()
 	}
 }
 

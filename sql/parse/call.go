@@ -1,17 +1,28 @@
 package parse
 
-import "staunch/sql/ast"
+import (
+	"strings"
+
+	"staunch/sql/ast"
+)
 
 // call parses the arguments of a function call and what may follow them.
 func (p *parser) call(id *ast.Identifier) ast.Expr {
 	start := id.Start
 	c := &ast.Call{Func: id}
+	name := *p.tok()
 	p.advance()
 	p.arguments(c)
+	if n := len(c.Args); navigation[strings.ToUpper(id.Last())] && len(id.Parts) == 1 && !id.Parts[0].Quoted && (n == 0 || n > 2) {
+		p.failAt(&name, id.Last()+" takes one argument or two", "")
+	}
 	c.Span = p.span(start)
 	p.over(start, c)
 	return c
 }
+
+// navigation are the functions over the rows of a match.
+var navigation = wordSet("FIRST LAST PREV NEXT")
 
 // arguments parses what stands behind '(' and the ')'.
 func (p *parser) arguments(c *ast.Call) {
@@ -22,6 +33,9 @@ func (p *parser) arguments(c *ast.Call) {
 		c.Star = true
 		p.advance()
 		p.advance()
+		return
+	}
+	if p.bareQuery(c, (*parser).query) {
 		return
 	}
 	switch p.acceptOne("DISTINCT", "ALL") {
@@ -35,6 +49,26 @@ func (p *parser) arguments(c *ast.Call) {
 		c.Order = p.orderBy()
 	}
 	p.expectOp(")", "or ',' behind the argument")
+}
+
+// bareQuery parses a query without parentheses as the only argument of c, with the ')'; false if there is none.
+func (p *parser) bareQuery(c *ast.Call, query func(*parser) ast.Query) bool {
+	if !p.kw("SELECT") && !p.kw("VALUES") && !p.kw("WITH") {
+		return false
+	}
+	start := p.tok().pos
+	q := query(p)
+	sp := p.span(start)
+	c.Args = []ast.Arg{{Span: sp, Value: &ast.Subquery{Span: sp, Query: q}}}
+	p.expectOp(")", "behind the query")
+	return true
+}
+
+// tableArguments are the arguments of a function in FROM: there a bare query is a single SELECT or VALUES.
+func (p *parser) tableArguments(c *ast.Call) {
+	if !p.bareQuery(c, (*parser).operand) {
+		p.arguments(c)
+	}
 }
 
 // orderedAggregates take ORDER BY inside their parentheses.
@@ -72,14 +106,6 @@ func (p *parser) argumentValue() ast.Expr {
 		return m
 	case p.accept("DEFAULT"):
 		return &ast.Default{Span: p.span(start)}
-	case p.kw("SELECT") || p.kw("VALUES") || p.kw("WITH"):
-		q := p.query()
-		return &ast.Subquery{Span: p.span(start), Query: q}
-	case p.kw("RESULT"), p.kw("INPUT") && false:
-	}
-	if (p.kw("INTERVAL") || p.kw("DESCRIPTOR")) && reservedArg(p.peek(1)) {
-		// SIZE => and the like are plain names; INTERVAL => is none.
-		p.fail("an expression")
 	}
 	x := p.expr()
 	if s, ok := x.(*ast.Subquery); ok && (p.kw("PARTITION") || p.kw("ORDER")) {
@@ -87,8 +113,6 @@ func (p *parser) argumentValue() ast.Expr {
 	}
 	return x
 }
-
-func reservedArg(t *token) bool { return t.op("=>") }
 
 // tableArg parses PARTITION BY and ORDER BY behind a table argument. Without parentheses there is one column only, since a
 // comma goes on with the arguments.

@@ -74,7 +74,7 @@ func (p *parser) createTable(c *ast.CreateTable) ast.Statement {
 		p.tableElements(c)
 	}
 	if p.accept("COMMENT") {
-		c.Comment = p.str("the comment")
+		c.Comment = p.comment()
 	}
 	if p.accept("DISTRIBUTED") {
 		c.Distribution = p.distribution()
@@ -223,7 +223,7 @@ func (p *parser) column(place bool) *ast.Column {
 		p.typedColumn(c)
 	}
 	if p.accept("COMMENT") {
-		c.Comment = p.str("the comment")
+		c.Comment = p.comment()
 	}
 	if place {
 		p.columnPlace(c)
@@ -403,7 +403,7 @@ func (p *parser) createView(start ast.Pos, v *ast.CreateView) ast.Statement {
 		v.Columns = p.nameList("a column name")
 	}
 	if p.accept("COMMENT") {
-		v.Comment = p.str("the comment")
+		v.Comment = p.comment()
 	}
 	p.expect("and a query in CREATE VIEW", "AS")
 	v.Query = p.query()
@@ -446,7 +446,7 @@ func (p *parser) createCatalog(start ast.Pos) ast.Statement {
 	c := &ast.CreateCatalog{IfNotExists: p.ifNotExistsName()}
 	c.Name = p.name("a catalog name")
 	if p.accept("COMMENT") {
-		c.Comment = p.str("the comment")
+		c.Comment = p.comment()
 	}
 	c.Options, _ = p.withOptions()
 	p.misplacedComment()
@@ -464,7 +464,7 @@ func (p *parser) createDatabase(start ast.Pos) ast.Statement {
 	d := &ast.CreateDatabase{IfNotExists: p.ifNotExistsName()}
 	d.Name = p.identifier("a database name")
 	if p.accept("COMMENT") {
-		d.Comment = p.str("the comment")
+		d.Comment = p.comment()
 	}
 	d.Options, _ = p.withOptions()
 	p.misplacedComment()
@@ -482,7 +482,7 @@ func (p *parser) createModel(start ast.Pos) ast.Statement {
 		p.elements(false)
 	}
 	if p.accept("COMMENT") {
-		p.str("the comment")
+		p.comment()
 	}
 	p.withOptions()
 	if p.accept("AS") {
@@ -495,7 +495,7 @@ func (p *parser) createConnection(start ast.Pos) ast.Statement {
 	p.ifNotExistsName()
 	p.identifier("a connection name")
 	if p.accept("COMMENT") {
-		p.str("the comment")
+		p.comment()
 	}
 	p.expect("in CREATE CONNECTION", "WITH")
 	p.options("WITH")
@@ -514,7 +514,7 @@ func (p *parser) createMaterialized(start ast.Pos) ast.Statement {
 		p.tableElements(&ast.CreateTable{})
 	}
 	if p.accept("COMMENT") {
-		p.str("the comment")
+		p.comment()
 	}
 	if p.accept("DISTRIBUTED") {
 		p.distribution()
@@ -523,14 +523,14 @@ func (p *parser) createMaterialized(start ast.Pos) ast.Statement {
 		p.partitionedBy()
 	}
 	p.withOptions()
+	if p.accept("START_MODE") {
+		p.startMode()
+	}
 	if p.kw("FRESHNESS") {
 		p.freshness()
 	}
 	if p.kw("REFRESH_MODE") {
 		p.refreshMode()
-	}
-	if p.accept("START_MODE") {
-		p.startMode()
 	}
 	p.expect("and a query in CREATE MATERIALIZED TABLE", "AS")
 	p.query()
@@ -555,11 +555,41 @@ func (p *parser) refreshMode() {
 	p.expectOne("", "FULL", "CONTINUOUS")
 }
 
+// startModes tells what a start mode takes in parentheses.
+var startModes = map[string]string{
+	"FROM_BEGINNING": "", "FROM_NOW": "INTERVAL", "FROM_TIMESTAMP": "TIMESTAMP",
+	"RESUME_OR_FROM_BEGINNING": "", "RESUME_OR_FROM_NOW": "INTERVAL", "RESUME_OR_FROM_TIMESTAMP": "TIMESTAMP",
+}
+
 func (p *parser) startMode() {
 	p.expectOp("=", "behind START_MODE")
 	w := p.expectOne("", "FROM_BEGINNING", "FROM_NOW", "FROM_TIMESTAMP", "RESUME_OR_FROM_BEGINNING", "RESUME_OR_FROM_NOW", "RESUME_OR_FROM_TIMESTAMP")
-	if p.acceptOp("(") {
-		p.expr()
-		p.expectOp(")", "behind the argument of "+w)
+	arg := startModes[w]
+	if arg == "TIMESTAMP" && !p.op("(") {
+		p.fail("'(' and a timestamp behind " + w)
 	}
+	if arg == "" || !p.acceptOp("(") {
+		return
+	}
+	t := *p.tok()
+	if l, ok := p.expr().(*ast.Literal); !ok || l.Kind != map[string]ast.LiteralKind{"INTERVAL": ast.IntervalLit, "TIMESTAMP": ast.TimestampLit}[arg] {
+		p.failAt(&t, w+" takes a constant "+lower(arg), "as INTERVAL '1' DAY, or TIMESTAMP '2024-01-01 00:00:00'")
+	}
+	p.expectOp(")", "behind the argument of "+w)
+}
+
+// comment parses the string of COMMENT; it is a single plain one.
+func (p *parser) comment() *ast.Literal {
+	if p.tok().kind != tokString {
+		return p.plainOnly()
+	}
+	t := p.advance()
+	return &ast.Literal{Span: p.span(t.pos), Kind: ast.StringLit, Text: t.val, Charset: t.charset}
+}
+
+func (p *parser) plainOnly() *ast.Literal {
+	if p.tok().kind == tokUnicode {
+		p.failHint("the comment in single quotes", "write a plain '..' string")
+	}
+	return p.str("the comment")
 }

@@ -10,13 +10,16 @@ import (
 // strength; all infix operators of one strength associate to the left.
 const (
 	bindLowest     = 0
+	bindUnion      = 14 // MULTISET UNION, MULTISET EXCEPT
+	bindIntersect  = 18 // MULTISET INTERSECT
 	bindOr         = 22
 	bindAnd        = 24
 	bindNot        = 26
 	bindIs         = 28 // IS [NOT] NULL and the like
-	bindComparison = 30
-	bindBetween    = 32 // BETWEEN, IN, LIKE, SIMILAR
-	bindAdd        = 40 // + - and IS DISTINCT FROM
+	bindComparison = 30 // = and the like, OVERLAPS, MEMBER OF, IS DISTINCT FROM
+	bindBetween    = 32 // BETWEEN, IN
+	bindLike       = 33 // LIKE, SIMILAR
+	bindAdd        = 40 // + -
 	bindMul        = 60 // * / % ||
 	bindSign       = 80
 )
@@ -51,9 +54,9 @@ var wordOps = []struct {
 	{[]string{"MEMBER", "OF"}, ast.OpMemberOf, bindComparison},
 	{[]string{"SUBMULTISET", "OF"}, ast.OpSubmultisetOf, bindComparison},
 	{[]string{"NOT", "SUBMULTISET", "OF"}, ast.OpNotSubmultisetOf, bindComparison},
-	{[]string{"MULTISET", "UNION"}, ast.OpMultisetUnion, bindAdd},
-	{[]string{"MULTISET", "EXCEPT"}, ast.OpMultisetExcept, bindAdd},
-	{[]string{"MULTISET", "INTERSECT"}, ast.OpMultisetIntersect, bindAdd},
+	{[]string{"MULTISET", "UNION"}, ast.OpMultisetUnion, bindUnion},
+	{[]string{"MULTISET", "EXCEPT"}, ast.OpMultisetExcept, bindUnion},
+	{[]string{"MULTISET", "INTERSECT"}, ast.OpMultisetIntersect, bindIntersect},
 }
 
 // expr parses an expression.
@@ -161,8 +164,8 @@ func (p *parser) binary(start ast.Pos, x ast.Expr, op ast.BinaryOp, bind, n, lim
 	for range n {
 		p.advance()
 	}
-	if strings.HasPrefix(string(op), "MULTISET ") && p.acceptOne("ALL", "DISTINCT") == "ALL" {
-		op += " ALL"
+	if strings.HasPrefix(string(op), "MULTISET ") && p.acceptOne("ALL", "DISTINCT") == "DISTINCT" {
+		op += " DISTINCT"
 	}
 	y := p.exprFrom(bind + 1)
 	return &ast.Binary{Span: p.span(start), OpPos: opPos, Op: op, X: x, Y: y}
@@ -216,7 +219,7 @@ func (p *parser) is(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 		if not {
 			op = ast.OpNotDistinctFrom
 		}
-		return p.binary(start, x, op, bindAdd, n+2, limit)
+		return p.binary(start, x, op, bindComparison, n+2, limit)
 	}
 	if bindIs < limit {
 		return nil
@@ -253,7 +256,11 @@ func (p *parser) rangeOp(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 			word = w
 		}
 	}
-	if word == "" || bindBetween < limit {
+	bind := bindBetween
+	if word != "BETWEEN" && word != "IN" {
+		bind = bindLike
+	}
+	if word == "" || bind < limit {
 		return nil
 	}
 	for range n + 1 {
@@ -274,9 +281,10 @@ func (p *parser) rangeOp(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 	if p.kw("ANY") || p.kw("ALL") {
 		p.failHint("a pattern", "write a LIKE p1 OR a LIKE p2")
 	}
-	l := &ast.Like{X: x, Not: not, Op: word, Pattern: p.exprFrom(bindBetween + 1)}
+	// LIKE associates to the right: of `a LIKE b LIKE c` the pattern is b LIKE c, as in Flink.
+	l := &ast.Like{X: x, Not: not, Op: word, Pattern: p.exprFrom(bindLike)}
 	if p.accept("ESCAPE") {
-		l.Escape = p.exprFrom(bindBetween + 1)
+		l.Escape = p.exprFrom(bindLike + 1)
 	}
 	l.Span = p.span(start)
 	return l
@@ -285,7 +293,14 @@ func (p *parser) rangeOp(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 func (p *parser) between(start ast.Pos, x ast.Expr, not bool) ast.Expr {
 	b := &ast.Between{X: x, Not: not}
 	b.Symmetric = p.acceptOne("SYMMETRIC", "ASYMMETRIC") == "SYMMETRIC"
+	// Flink lets OR stand in the lower bound: only AND ends it.
+	low := p.tok().pos
 	b.Low = p.exprFrom(bindAnd + 1)
+	for p.kw("OR") {
+		or := p.advance().pos
+		y := p.exprFrom(bindAnd + 1)
+		b.Low = &ast.Binary{Span: p.span(low), OpPos: or, Op: ast.OpOr, X: b.Low, Y: y}
+	}
 	p.expect("between the bounds of BETWEEN", "AND")
 	b.High = p.exprFrom(bindBetween + 1)
 	b.Span = p.span(start)
@@ -560,20 +575,22 @@ func (p *parser) interval() ast.Expr {
 	return &ast.IntervalExpr{Span: p.span(start), Value: v, Unit: u}
 }
 
-// intervalAmount parses the amount of INTERVAL x DAY: a number, a name or an expression in parentheses.
+// intervalAmount parses the amount of INTERVAL x DAY: a number, a name or an expression in parentheses, with signs.
 func (p *parser) intervalAmount() ast.Expr {
+	p.enter()
+	defer p.leave()
 	switch t := p.tok(); {
 	case t.op("("):
-		return p.parenthesis()
+		p.advance()
+		x := p.expr()
+		p.expectOp(")", "behind the interval's amount")
+		return x
 	case t.kind == tokInt, t.kind == tokDecimal, t.kind == tokDouble:
 		return p.number()
 	case p.op("-") || p.op("+"):
 		start := t.pos
 		op := ast.UnaryOp(p.advance().val)
-		if k := p.tok().kind; k != tokInt && k != tokDecimal && k != tokDouble {
-			p.fail("a number")
-		}
-		x := p.number()
+		x := p.intervalAmount()
 		return &ast.Unary{Span: p.span(start), Op: op, X: x}
 	}
 	return p.identifier("the interval's amount, as in INTERVAL '1' DAY, or a column name")

@@ -33,7 +33,8 @@ func (p *parser) joins(start ast.Pos, left ast.TableRef) ast.TableRef {
 		j.Left = left
 		j.Right = p.tableRef()
 		switch {
-		case p.accept("ON"):
+		case p.kw("ON") && !(p.peek(1).is("CONFLICT") && p.peek(2).is("DO")):
+			p.advance()
 			j.On = p.expr()
 		case p.kw("USING"):
 			p.advance()
@@ -109,7 +110,7 @@ func (p *parser) tableRef() ast.TableRef {
 func (p *parser) implicitFunction(start ast.Pos, id *ast.Identifier) ast.TableRef {
 	c := &ast.Call{Func: id}
 	p.advance()
-	p.arguments(c)
+	p.tableArguments(c)
 	c.Span = p.span(start)
 	f := &ast.TableFunction{Call: c}
 	f.Alias = p.tableAlias()
@@ -173,7 +174,7 @@ func (p *parser) tableFunction(start ast.Pos, lateral bool) ast.TableRef {
 	}
 	c := &ast.Call{Func: id}
 	p.advance()
-	p.arguments(c)
+	p.tableArguments(c)
 	c.Span = p.span(id.Start)
 	p.expectOp(")", "at the end of TABLE(")
 	f := &ast.TableFunction{Lateral: lateral, Wrapped: true, Call: c}
@@ -186,8 +187,13 @@ func (p *parser) unnest(start ast.Pos, lateral bool) ast.TableRef {
 	p.advance()
 	u := &ast.Unnest{Lateral: lateral}
 	p.expectOp("(", "behind UNNEST")
-	p.comma(func() { u.Exprs = append(u.Exprs, p.argumentValue()) })
-	p.expectOp(")", "at the end of UNNEST")
+	c := &ast.Call{}
+	if p.bareQuery(c, (*parser).query) {
+		u.Exprs = []ast.Expr{c.Args[0].Value}
+	} else {
+		p.comma(func() { u.Exprs = append(u.Exprs, p.argumentValue()) })
+		p.expectOp(")", "at the end of UNNEST")
+	}
 	u.Ordinality = p.accept("WITH", "ORDINALITY")
 	u.Alias = p.tableAlias()
 	u.Span = p.span(start)

@@ -10,7 +10,7 @@ func (p *parser) jsonPath() ast.Expr {
 	p.expectOp(",", "between document and path of "+word)
 	j.Path = p.expr()
 	if word != "JSON_EXISTS" && p.accept("RETURNING") {
-		j.Returning = p.castType()
+		j.Returning = p.jsonType()
 	}
 	if word == "JSON_QUERY" {
 		j.Wrapper = p.jsonWrapper()
@@ -21,6 +21,15 @@ func (p *parser) jsonPath() ast.Expr {
 	p.advance()
 	j.Span = p.span(start)
 	return j
+}
+
+// jsonType parses the type of RETURNING: NULL ON EMPTY may follow it.
+func (p *parser) jsonType() *ast.TypeName {
+	t := p.bareType()
+	for n := 0; p.kw("ARRAY") || p.kw("MULTISET"); n++ {
+		t = p.collection(t, n)
+	}
+	return t
 }
 
 func (p *parser) formatJSON() bool { return p.accept("FORMAT", "JSON") }

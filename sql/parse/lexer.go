@@ -97,11 +97,22 @@ func (l *lexer) next() token {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func isWordStart(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) }
-
-func isWordPart(r rune) bool {
-	return isWordStart(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r)
+// letters are the characters that Flink's parser takes in an unquoted name besides digits.
+var letters = [][2]rune{
+	{'$', '$'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}, {0xC0, 0xD6}, {0xD8, 0xF6}, {0xF8, 0x1FFF}, {0x3040, 0x318F},
+	{0x3300, 0x337F}, {0x3400, 0x3D2D}, {0x4E00, 0x9FFF}, {0xF900, 0xFAFF},
 }
+
+func isWordStart(r rune) bool {
+	for _, l := range letters {
+		if r >= l[0] && r <= l[1] {
+			return true
+		}
+	}
+	return false
+}
+
+func isWordPart(r rune) bool { return isWordStart(r) || r >= '0' && r <= '9' }
 
 func (l *lexer) scan() token {
 	c := l.at(0)

@@ -410,11 +410,14 @@ func (p *parser) hintArgs(h *ast.Hint) {
 		t := p.tok()
 		switch {
 		case first.kind == tokString && t.kind == tokString:
-			h.Args = append(h.Args, p.stringLiteral().Text)
+			l := p.stringLiteral()
+			h.Args = append(h.Args, ast.HintArg{Span: l.Span, Kind: ast.HintString, Text: l.Text})
 		case (first.kind == tokInt || first.kind == tokDecimal) && t.kind == first.kind:
-			h.Args = append(h.Args, p.advance().val)
+			n := p.advance()
+			h.Args = append(h.Args, ast.HintArg{Span: p.span(n.pos), Kind: ast.HintNumber, Text: n.val})
 		case (first.kind == tokWord || first.kind == tokQuoted) && p.isName():
-			h.Args = append(h.Args, p.nameHere().Text)
+			n := p.nameHere()
+			h.Args = append(h.Args, ast.HintArg{Span: n.Span, Kind: ast.HintName, Text: n.Text})
 		default:
 			p.fail("an argument of the hint: all are 'key'='value' pairs, or names, or strings, or numbers")
 		}

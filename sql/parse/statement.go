@@ -278,7 +278,9 @@ func (p *parser) explain() ast.Statement {
 	case p.kw("INSERT"):
 		e.Statement = p.insert()
 	case p.kw("STATEMENT"):
-		e.Statement = p.statementSet()
+		set := p.statementSet()
+		set.Inner = true
+		e.Statement = set
 	case p.kw("EXECUTE") && (p.peek(1).is("STATEMENT") || p.peek(1).is("INSERT")) || p.kw("EXECUTE") && p.queryAhead(1):
 		e.Statement = p.execute()
 	case p.kw("CREATE"), p.kw("REPLACE"):
