@@ -283,7 +283,11 @@ func addMillis(a types.Type, sign int64) Op {
 func addMonths(a types.Type, sign int64) Op {
 	if a.Kind == types.Date {
 		return lift(func(r *kernel.Row) error {
-			r.PutInt(addMonthsToDay(r.Int(0), sign*r.Int(1)))
+			day := addMonthsToDay(r.Int(0), sign*r.Int(1))
+			if day != int64(int32(day)) {
+				return fmt.Errorf("a date plus an interval is out of range of DATE")
+			}
+			r.PutInt(day)
 			return nil
 		})
 	}

@@ -9,9 +9,6 @@ import (
 	"staunch/types"
 )
 
-// timeFunctions are the functions of dates and times.
-var timeFunctions = []*Function{dateFormat()}
-
 // dateFormat is DATE_FORMAT(timestamp, pattern) and DATE_FORMAT(text, pattern).
 func dateFormat() *Function {
 	f := (&Function{Name: "DATE_FORMAT", CanFail: true}).signatures(

@@ -20,6 +20,8 @@ type Function struct {
 	form string
 	// resolve checks the arguments, casts them where Flink does so implicitly, and gives the result type.
 	resolve func(args []Expr) ([]Expr, types.Type, error)
+	// expand gives another expression instead of a call, for functions that are made of others.
+	expand func(unit string, args []Expr) (Expr, error)
 	// op makes the computation of a call; nil gives the first argument as it is.
 	op func(c *Call, s Session) (Op, error)
 	// lazy computes calls whose arguments are not all computed for all rows.
@@ -79,6 +81,9 @@ func (f *Function) Bind(args ...Expr) (Expr, error) { return f.BindUnit("", args
 
 // BindUnit is [Function.Bind] for functions with a time unit: EXTRACT, FLOOR and CEIL TO, TIMESTAMPDIFF.
 func (f *Function) BindUnit(unit string, args ...Expr) (Expr, error) {
+	if f.expand != nil {
+		return f.expand(unit, args)
+	}
 	call := &Call{Func: f, Unit: unit}
 	var err error
 	call.Args, call.T, err = f.resolve(args)
