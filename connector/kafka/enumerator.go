@@ -2,12 +2,13 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"staunch/config"
 	"staunch/connector"
@@ -200,10 +202,11 @@ func (e *enumerator) sameTopic(s connector.Split, topics kadm.TopicDetails) erro
 // topics asks for the topics to read.
 func (e *enumerator) topics(ctx context.Context, later bool) (kadm.TopicDetails, error) {
 	if e.src.pattern != nil {
-		all, err := e.adm.ListTopics(ctx)
+		all, err := e.listTopics(ctx)
 		if err != nil {
 			return nil, err
 		}
+		all.FilterInternal()
 		maps.DeleteFunc(all, func(name string, _ kadm.TopicDetail) bool { return !e.src.pattern.MatchString(name) })
 		if len(all) == 0 && !later {
 			if e.Interval() <= 0 {
@@ -213,7 +216,7 @@ func (e *enumerator) topics(ctx context.Context, later bool) (kadm.TopicDetails,
 		}
 		return all, firstError(all)
 	}
-	named, err := e.adm.ListTopicsWithInternal(ctx, e.src.topics...)
+	named, err := e.listTopics(ctx, e.src.topics...)
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +240,32 @@ func (e *enumerator) topics(ctx context.Context, later bool) (kadm.TopicDetails,
 	return named, nil
 }
 
+// listTopics asks for the named topics, or all. kadm's own call would answer out of a cache.
+func (e *enumerator) listTopics(ctx context.Context, names ...string) (kadm.TopicDetails, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range names {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, e.cl)
+	if err != nil {
+		return nil, err
+	}
+	out := kadm.TopicDetails{}
+	for _, t := range resp.Topics {
+		if t.Topic == nil {
+			continue
+		}
+		d := kadm.TopicDetail{Topic: *t.Topic, ID: t.TopicID, IsInternal: t.IsInternal, Partitions: kadm.PartitionDetails{}, Err: kerr.ErrorForCode(t.ErrorCode)}
+		for _, p := range t.Partitions {
+			d.Partitions[p.Partition] = kadm.PartitionDetail{Topic: d.Topic, Partition: p.Partition, Leader: p.Leader, Err: kerr.ErrorForCode(p.ErrorCode)}
+		}
+		out[d.Topic] = d
+	}
+	return out, nil
+}
+
 func firstError(topics kadm.TopicDetails) error {
 	for _, t := range topics.Sorted() {
 		if t.Err != nil {
@@ -254,7 +283,7 @@ func firstError(topics kadm.TopicDetails) error {
 // noTopic is the error for a topic that does not exist.
 func (e *enumerator) noTopic(ctx context.Context, name string) error {
 	err := fault.Userf("table %s: topic '%s' does not exist on %s", e.src.table.Name, name, strings.Join(e.src.servers, ","))
-	all, listErr := e.adm.ListTopics(ctx)
+	all, listErr := e.listTopics(ctx)
 	if listErr != nil {
 		return err
 	}
@@ -492,22 +521,18 @@ func (e *enumerator) retry(limit time.Duration, what string, f func(context.Cont
 	}
 }
 
-// passing reports errors that may go away by themselves.
+// passing reports errors that may go away by themselves: all but refusals and certificates that do not verify.
 func passing(err error) bool {
 	var ke *kerr.Error
 	if errors.As(err, &ke) {
 		return ke.Retriable
 	}
 	var auth *kadm.AuthError
-	if errors.As(err, &auth) {
-		return false
-	}
-	var ne net.Error
-	if errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) {
-		return true
-	}
-	var shard *kadm.ShardErrors
-	return errors.As(err, &shard) || kgo.IsRetryableBrokerErr(err) || !strings.Contains(err.Error(), "tls:")
+	var cert *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return !errors.As(err, &auth) && !errors.As(err, &cert) && !errors.As(err, &authority) && !errors.As(err, &host) && !errors.As(err, &invalid)
 }
 
 // Committed implements connector.Enumerator: it commits the offsets to the consumer group, for lag tools and for hand-over only.
