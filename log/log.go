@@ -44,6 +44,9 @@ type Append struct {
 	Body []byte
 	// OnTaken is called for each entry found at or behind our number before we go on behind it, in order. An error ends the append; it is
 	// returned wrapped. May be nil.
+	//
+	// REQUIRES: any entry of a newer epoch fences, not its *begin* or *claim* only. [A sleeps; B begins at 5, completes at 6, its cleaner
+	// removes 5; a late entry of C lands at 5; A wakes and is shown C's entry, then B's *complete*, and goes on behind it.]
 	OnTaken func(Entry) error
 	// Below judges after the listing: own is our number, all are the entries now listed (ascending; ours is among them even if it was
 	// cleaned away meanwhile). nil means Fine.
@@ -64,7 +67,7 @@ type Log struct {
 	last int64
 	// kinds has the kind of each entry that was read and still was there at the last listing.
 	kinds map[int64]string
-	// rooted: the folders that lead to the log are durable. unrooted has those that must be made so.
+	// rooted: the folders that lead to the log are durable. unrooted are those in which this process made one.
 	rooted   bool
 	unrooted []string
 }
@@ -142,7 +145,7 @@ func (l *Log) readOnce() (entries []Entry, gap, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if n := len(listed); l.last > 0 && (n == 0 || listed[n-1] < l.last) {
+	if greatest(listed) < l.last {
 		return nil, l.missing(l.last, l.last), nil
 	}
 	run, broken := protocol.Run(listed, l.last)
@@ -168,6 +171,15 @@ func (l *Log) readOnce() (entries []Entry, gap, err error) {
 		if protocol.Beginning(e.Kind) {
 			begins = i + 1
 			bad = nil // what lies below is not needed
+		}
+	}
+	if len(run) > 0 { // INV: see appender.above
+		now, err := l.list()
+		if err != nil {
+			return nil, nil, err
+		}
+		if greatest(now) > greatest(listed) {
+			return nil, nil, errMoved
 		}
 	}
 	if broken && begins == 0 {
@@ -201,6 +213,14 @@ func (l *Log) list() ([]int64, error) {
 	}
 	slices.Sort(list)
 	return list, nil
+}
+
+// greatest is the newest number of an ascending list, or 0.
+func greatest(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)-1]
 }
 
 // gapBelow names what is missing below the run that begins at first.
@@ -268,10 +288,11 @@ type appender struct {
 	*Log
 	a Append
 	m *protocol.Append
-	// staged is the newest staged file, entry what it holds, until another of ours is found in the slot.
+	// staged is the newest staged file, entry what it holds, until another of ours is found in the slot. theirs was found there.
 	staged string
 	file   []byte
 	entry  Entry
+	theirs Entry
 	nonces []string
 	// left: the staged file may be there although the entry stands (a linking rename that was interrupted).
 	left bool
@@ -302,7 +323,7 @@ func (d *appender) do(act protocol.Action) protocol.Event {
 	case protocol.Look:
 		return d.look(act.N)
 	case protocol.Taken:
-		return d.event(d.show(d.entry))
+		return d.event(d.show(d.theirs))
 	case protocol.Sync:
 		return d.event(d.sync())
 	case protocol.List:
@@ -393,11 +414,7 @@ func (d *appender) mkdir() error {
 		}
 		parents = append(parents, path.Dir(dir))
 	}
-	for _, p := range parents {
-		if !slices.Contains(d.unrooted, p) {
-			d.unrooted = append(d.unrooted, p)
-		}
-	}
+	d.unrooted = append(d.unrooted, parents...)
 	d.rooted = false
 	return d.fs.MkdirAll(d.dir)
 }
@@ -423,14 +440,29 @@ func (d *appender) look(n int64) protocol.Event {
 	ev := d.event(err)
 	switch {
 	case err != nil:
+		var bad *badEntry
+		if errors.As(err, &bad) {
+			switch begun, aerr := d.begunAbove(n); {
+			case aerr != nil && !errors.As(aerr, &bad):
+				return d.event(aerr)
+			case begun:
+				return protocol.Event{Slot: protocol.Stale}
+			}
+		}
 	case slices.Contains(d.nonces, got.Nonce):
 		ev.Slot = protocol.Ours
 		d.entry, d.left = got, true
 	default:
 		ev.Slot = protocol.Theirs
-		d.entry = got
+		d.theirs = got
 	}
 	return ev
+}
+
+// begunAbove reports whether the log, as far as it can be read, begins above n, so that n is not needed.
+func (d *appender) begunAbove(n int64) (bool, error) {
+	_, newer, err := d.above(n)
+	return slices.ContainsFunc(newer, func(e Entry) bool { return protocol.Beginning(e.Kind) }), err
 }
 
 // show hands another's entry to the caller.
@@ -444,34 +476,37 @@ func (d *appender) show(e Entry) error {
 	return nil
 }
 
-// sync makes the entry's name durable and, once, the folders that lead there: another process may have made them and died.
+// sync makes the entry's name durable and, once, the folders that lead there: another process may have made them and died. Those that this
+// process made, and the log's two next ones, must be synced; further up it may have no right to, and then has not made them.
 func (d *appender) sync() error {
 	if err := d.fs.SyncDir(d.dir); err != nil || d.rooted {
 		return err
 	}
-	parent := path.Dir(d.dir)
-	for _, dir := range []string{parent, path.Dir(parent)} {
-		if !slices.Contains(d.unrooted, dir) {
-			d.unrooted = append(d.unrooted, dir)
-		}
-	}
-	for _, dir := range d.unrooted {
-		if err := d.fs.SyncDir(dir); err != nil {
+	for dir, up := path.Dir(d.dir), 0; ; dir, up = path.Dir(dir), up+1 {
+		err := d.fs.SyncDir(dir)
+		if err != nil && (up < 2 || slices.Contains(d.unrooted, dir) || errors.Is(err, fs.ErrUnavailable)) {
 			return err
+		}
+		if dir == "/" || dir == "." {
+			break
 		}
 	}
 	d.rooted, d.unrooted = true, nil
 	return nil
 }
 
-// above reads the entries listed above own. errMoved is answered by reading again.
+// above reads the entries listed above own. One that cannot be read is left out below a beginning.
+//
+// INV: what was read is what was listed, as far as it counts. Between the two an entry may be cleaned away and a late one of a fenced process
+// come to lie at its number; then the newer beginning that allowed the cleaning has been listed as well, or stands behind all that were: so
+// it is listed again until no greater number has come.
 func (d *appender) above(own int64) (listed []int64, entries []Entry, err error) {
 	for range 100 {
 		if listed, err = d.list(); err != nil {
 			return nil, nil, err
 		}
 		entries = entries[:0]
-		err = nil
+		var bad error
 		for _, n := range listed {
 			if n <= own {
 				continue
@@ -481,13 +516,30 @@ func (d *appender) above(own int64) (listed []int64, entries []Entry, err error)
 				err = errMoved
 				break
 			}
+			var wrong *badEntry
+			if errors.As(rerr, &wrong) {
+				bad = rerr
+				continue
+			}
 			if rerr != nil {
 				return nil, nil, rerr
 			}
+			if protocol.Beginning(e.Kind) {
+				bad = nil
+			}
 			entries = append(entries, e)
 		}
+		if err == nil && len(entries) > 0 {
+			var now []int64
+			if now, err = d.list(); err != nil {
+				return nil, nil, err
+			}
+			if greatest(now) > greatest(listed) {
+				err = errMoved
+			}
+		}
 		if err == nil {
-			return listed, entries, nil
+			return listed, entries, bad
 		}
 	}
 	return nil, nil, err
@@ -549,7 +601,7 @@ func (d *appender) catchUp(own int64) protocol.Event {
 // failed makes the error of an append that ended.
 func (d *appender) failed(act protocol.Action) error {
 	err := act.Err
-	if errors.Is(err, protocol.ErrTakenAndEmpty) {
+	if errors.Is(err, protocol.ErrTakenAndEmpty) || errors.Is(err, protocol.ErrStale) {
 		err = &badEntry{path: d.path(act.N), reason: err.Error()}
 	} else if errors.Is(err, protocol.ErrVanished) {
 		err = &badEntry{path: d.dir, reason: err.Error(), hint: "bring the folder back from a copy"}

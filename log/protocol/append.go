@@ -80,6 +80,9 @@ const (
 	Ours
 	// Theirs: any other entry.
 	Theirs
+	// Stale: something that cannot be read, below a newer beginning of the log. [A late create and a late rename of a fenced process put an
+	// empty file at a number that was cleaned.]
+	Stale
 )
 
 // Verdict is the caller's judgement after the listing.
@@ -125,6 +128,8 @@ var (
 	ErrVanished = errors.New("the folder is gone, although entries were read in it")
 	// ErrTakenAndEmpty: the number is taken and cannot be read.
 	ErrTakenAndEmpty = errors.New("the number is taken, but no file is found there")
+	// ErrStale: the number holds something that cannot be read, and the caller does not take it for lying below the beginning.
+	ErrStale = errors.New("the number holds no entry that can be read")
 	// ErrAnswer: the driver's answer does not fit the action.
 	ErrAnswer = errors.New("bug: unexpected answer")
 )
@@ -146,6 +151,8 @@ type Append struct {
 	gone bool
 	// unsure: a Place was answered by nothing that settles it.
 	unsure bool
+	// stale: number n holds something that cannot be read, below the log's beginning; the caller is asked as if our entry were there.
+	stale bool
 	// giveUp: the staged file was dropped because of this error.
 	giveUp error
 }
@@ -304,6 +311,10 @@ func (a *Append) onLook(e Event) Action {
 	if a.giveUp != nil { // INV L3: the staged file is gone and the slot is not ours
 		return a.fail(a.giveUp, false)
 	}
+	if e.Slot == Stale {
+		a.unsure, a.tries, a.stale = false, 0, true
+		return a.do(List)
+	}
 	if e.Slot == Theirs {
 		// INV L3: whatever was sent for this number finds it taken.
 		a.unsure = false
@@ -359,14 +370,18 @@ func (a *Append) onList(e Event) Action {
 	case Unavailable:
 		return a.wait(List)
 	case Exist: // see onLook
-		return a.fail(e.Err, true)
+		return a.fail(e.Err, !a.stale)
 	default:
 		return a.again(List, e.Err)
 	}
 	switch e.Verdict {
 	case Fine:
+		if a.stale {
+			return a.fail(ErrStale, false)
+		}
 		return a.do(Done)
 	case Again:
+		a.gone = !a.stale // it was placed, below the beginning
 		return a.do(CatchUp)
 	}
 	// INV L3: known, since an entry below the beginning counts for nothing.
@@ -377,8 +392,11 @@ func (a *Append) onCatchUp(e Event) Action {
 	switch e.Answer {
 	case OK:
 		a.n = max(a.n, e.N) + 1
-		a.unsure, a.read, a.tries, a.waits = false, true, 0, 0
-		return a.do(Stage)
+		a.unsure, a.stale, a.read, a.tries, a.waits = false, false, true, 0, 0
+		if a.gone {
+			return a.do(Stage)
+		}
+		return a.do(Place)
 	case Unavailable:
 		return a.wait(CatchUp)
 	}
