@@ -45,8 +45,9 @@ type Append struct {
 	// OnTaken is called for each entry found at or behind our number before we go on behind it, in order. An error ends the append; it is
 	// returned wrapped. May be nil.
 	//
-	// REQUIRES: any entry of a newer epoch fences, not its *begin* or *claim* only. [A sleeps; B begins at 5, completes at 6, its cleaner
-	// removes 5; a late entry of C lands at 5; A wakes and is shown C's entry, then B's *complete*, and goes on behind it.]
+	// REQUIRES: any entry of a newer epoch fences, a *complete* or *segment* too, not its *begin* or *claim* only: that may be cleaned away.
+	// [A sleeps behind 2; B claims at 3, its segment is 5, 3 and 4 are removed; late repairs come to lie at 3 and 4; A wakes, goes on behind
+	// each, and behind B's segment.]
 	OnTaken func(Entry) error
 	// Below judges after the listing: own is our number, all are the entries now listed (ascending; ours is among them even if it was
 	// cleaned away meanwhile). nil means Fine.
