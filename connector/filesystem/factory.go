@@ -166,7 +166,7 @@ func (l *layout) keysOf(t connector.Table) error {
 			return fmt.Errorf("table %s: partition key '%s' is no physical column", t.Name, name)
 		}
 		c := t.Columns[i]
-		if p := c.Type.Physical(); p == types.PhysNested || p == types.PhysNone || c.Type.IsBinary() {
+		if p := c.Type.Physical(); p == types.PhysNested || p == types.PhysNone || c.Type.IsBinary() || c.Type.IsInterval() {
 			return fmt.Errorf("table %s: column '%s' of type %s cannot be a partition key; cast it to STRING in a column of its own",
 				t.Name, name, c.Type)
 		}

@@ -1,6 +1,7 @@
 package filesystem
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"staunch/account"
 	"staunch/changelog"
 	"staunch/function/datetime"
+	"staunch/function/javanum"
 	"staunch/types"
 )
 
@@ -116,16 +118,43 @@ func runOf[T comparable](v []T, from, limit int) int {
 	return limit
 }
 
+// bytesRun looks at a few rows one by one and then compares 64 at once: they are equal if all have the first one's length and their bytes
+// equal themselves moved by it.
 func bytesRun(c *changelog.Column, from, limit int) int {
-	first := c.Bytes(from)
-	at := c.Off[from+1]
-	for i, end := range c.Off[from+2 : limit+1] {
-		if int(end-at) != len(first) || string(c.Data[at:end]) != string(first) {
-			return from + 1 + i
-		}
-		at = end
+	const few, stride = 8, 64
+	i := equalRows(c, from, from+1, min(limit, from+few))
+	if i < from+few {
+		return i
 	}
-	return limit
+	size := c.Off[from+1] - c.Off[from]
+	for i < limit {
+		n := min(stride, limit-i)
+		base := c.Off[i]
+		if !evenly(c.Off[i+1:i+n+1], base, size) || !bytes.Equal(c.Data[base-size:c.Off[i+n]-size], c.Data[base:c.Off[i+n]]) {
+			break
+		}
+		i += n
+	}
+	return equalRows(c, from, i, limit)
+}
+
+// equalRows gives the first row from i on that differs from row first, or limit.
+func equalRows(c *changelog.Column, first, i, limit int) int {
+	for b := c.Bytes(first); i < limit && bytes.Equal(c.Bytes(i), b); {
+		i++
+	}
+	return i
+}
+
+// evenly reports whether the ends are size apart, the first one from base.
+func evenly(ends []int32, base, size int32) bool {
+	for _, end := range ends {
+		if end-base != size {
+			return false
+		}
+		base = end
+	}
+	return true
 }
 
 // appendKey adds row i's partition values in a form that differs for different values.
@@ -202,11 +231,11 @@ func (l *layout) valueText(k *key, c *changelog.Column, i int) string {
 	case types.BigInt:
 		return strconv.FormatInt(c.I64[i], 10)
 	case types.Float:
-		return string(appendFloat(nil, float64(c.F32[i]), 32))
+		return string(javanum.AppendFloat32(nil, c.F32[i]))
 	case types.Double:
-		return string(appendFloat(nil, c.F64[i], 64))
+		return string(javanum.AppendFloat64(nil, c.F64[i]))
 	case types.Decimal:
-		return c.Dec[i].ToString(int32(k.typ.Scale))
+		return string(javanum.AppendDecimal(nil, c.Dec[i], k.typ.Scale))
 	case types.Date:
 		if l.epochDay {
 			return strconv.FormatInt(int64(c.I32[i]), 10)
@@ -217,18 +246,10 @@ func (l *layout) valueText(k *key, c *changelog.Column, i int) string {
 	case types.Timestamp:
 		return string(datetime.AppendTimestamp(nil, c.I64[i], k.typ.UnitsPerSecond(), k.typ.Precision))
 	case types.TimestampLTZ:
-		return string(datetime.AppendTimestamp(nil, l.local(c.I64[i], k.typ.UnitsPerSecond()), k.typ.UnitsPerSecond(), k.typ.Precision))
-	case types.IntervalYearMonth, types.IntervalDayTime:
-		return strconv.FormatInt(intervalOf(c, i), 10)
+		unit := k.typ.UnitsPerSecond()
+		return string(datetime.AppendTimestamp(nil, l.local(c.I64[i], unit), unit, k.typ.Precision))
 	}
 	return string(c.Bytes(i))
-}
-
-func intervalOf(c *changelog.Column, i int) int64 {
-	if c.Type.Kind == types.IntervalYearMonth {
-		return int64(c.I32[i])
-	}
-	return c.I64[i]
 }
 
 // local shifts an instant to the wall clock of the session's zone.
