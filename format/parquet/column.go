@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/klauspost/compress/s2"
 
 	"staunch/changelog"
 )
@@ -33,8 +34,18 @@ const plainChunks = 32
 
 // encoder compresses pages; one for each writer.
 type encoder struct {
-	codec compress.Codec
-	level int
+	codec  compress.Codec
+	level  int
+	snappy bool
+}
+
+// encode compresses src into dst, which is long enough.
+func (e *encoder) encode(dst, src []byte) []byte {
+	if e.snappy {
+		// The codec's own choice of encoder compresses a few percent better in nearly twice the time.
+		return s2.EncodeSnappy(dst, src)
+	}
+	return e.codec.EncodeLevel(dst, src, e.level)
 }
 
 // scratchPool has buffers for a page's body and its compressed form, which live only within one call.
@@ -469,7 +480,7 @@ func (c *column) pack(s *scratch, body []byte, pageType, values, encoding int32)
 		if bound := int(c.enc.codec.CompressBound(int64(len(body)))); cap(s.packed) < bound {
 			s.packed = make([]byte, bound)
 		}
-		data = c.enc.codec.EncodeLevel(s.packed[:cap(s.packed)], body, c.enc.level)
+		data = c.enc.encode(s.packed[:cap(s.packed)], body)
 	}
 	head = appendPageHeader(make([]byte, 0, 64), pageType, int32(len(body)), int32(len(data)), values, encoding)
 	return head, data

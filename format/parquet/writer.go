@@ -34,7 +34,7 @@ func (f *fileFormat) Open(w io.Writer) (format.FileWriter, error) {
 	for i := range out.columns {
 		c := &out.columns[i]
 		c.field, c.o, c.hint = &f.fields[i], f.options, &f.hints[i]
-		c.enc = encoder{f.codec, f.options.level}
+		c.enc = encoder{f.codec, f.options.level, f.options.codec == compress.Codecs.Snappy}
 		c.zone = localZone{loc: f.options.zone}
 		c.startChunk()
 	}

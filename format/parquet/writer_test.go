@@ -231,3 +231,66 @@ func describe(r *file.Reader) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// TestLocalZone has what Flink 2.3.0 wrote in New York with utc-timezone=false: a time that comes twice is the later one, one that is left
+// out is read with the offset before.
+func TestLocalZone(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := [][2]string{{"2024-07-01 12:00:00.123", "2024-07-01 16:00:00.123"}, {"1969-12-31 23:59:59.999", "1970-01-01 04:59:59.999"},
+		{"1900-01-01 00:00:00.000", "1900-01-01 05:00:00.000"}, {"2024-11-03 01:30:00.000", "2024-11-03 06:30:00.000"},
+		{"2024-03-10 02:30:00.000", "2024-03-10 07:30:00.000"}, {"2024-03-10 03:30:00.000", "2024-03-10 07:30:00.000"},
+		{"2024-11-03 00:59:59.999", "2024-11-03 04:59:59.999"}, {"2024-01-15 00:00:00.000", "2024-01-15 05:00:00.000"}}
+	const layout = "2006-01-02 15:04:05.000"
+	fields := []format.Field{{Name: "t", Type: types.NewTimestamp(3)}}
+	col := changelog.NewColumn(fields[0].Type)
+	for range 3 { // again with what the first round left remembered
+		for _, p := range pairs {
+			at, err := time.Parse(layout, p[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			col.AppendInt64(at.UnixMilli())
+		}
+	}
+	for _, options := range [][]string{{"write.int64.timestamp=true", "timestamp.time.unit=millis"}, nil} {
+		p := params(fields, options...)
+		p.Zone = zone
+		_, table := readTable(t, writeFile(t, p, []*changelog.Column{col}, nil, 5))
+		i := 0
+		for _, chunk := range table.Column(0).Data().Chunks() {
+			a := chunk.(*array.Timestamp)
+			for k := range a.Len() {
+				at := a.Value(k).ToTime(a.DataType().(*arrow.TimestampType).Unit)
+				if got, want := at.Format(layout), pairs[i%len(pairs)][1]; got != want {
+					t.Errorf("%v: %s is stored as %s, want %s", options, pairs[i%len(pairs)][0], got, want)
+				}
+				i++
+			}
+		}
+	}
+}
+
+func TestTimestampOutOfNanoseconds(t *testing.T) {
+	fields := []format.Field{{Name: "t", Type: types.NewTimestamp(3)}}
+	col := changelog.NewColumn(fields[0].Type)
+	col.AppendInt64(253402300799999) // the last millisecond of 9999
+	f, err := Factory.FileWriter(params(fields, "utc-timezone=true", "write.int64.timestamp=true", "timestamp.time.unit=nanos"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := f.Open(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Write([]*changelog.Column{col}, 0, 1)
+	if err == nil || !strings.Contains(err.Error(), "column 't'") || !strings.Contains(err.Error(), "timestamp.time.unit") {
+		t.Errorf("error %v", err)
+	}
+	if again := w.Finish(nil); again == nil {
+		t.Error("Finish after a failed Write gave no error")
+	}
+}
