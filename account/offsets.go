@@ -88,11 +88,11 @@ func (s Set) Overlap(t Set) (Run, bool) {
 	return Run{}, false
 }
 
-// String lists the runs as [from, to), at most ten of them.
+// String lists the runs as [from, to), at most 64 of them.
 func (s Set) String() string {
 	out := ""
 	for i, r := range s.Runs {
-		if i == 10 {
+		if i == 64 {
 			return out + fmt.Sprintf(" and %d more ranges", len(s.Runs)-i)
 		}
 		if i > 0 {

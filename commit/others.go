@@ -53,10 +53,8 @@ func Read(e env.Env, store fs.FS, dir string) (*State, error) {
 		return nil, err
 	}
 	st := &State{}
-	for _, n := range entries {
-		if err := st.Apply(n); err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
+	if err := st.ApplyAll(entries); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return st, nil
 }

@@ -59,6 +59,26 @@ func (s *State) Find(hash string) *Certified {
 	return nil
 }
 
+// ApplyAll folds what was read. What lies below the newest segment is ignored: a cleaner may have removed any part of it.
+func (s *State) ApplyAll(entries []log.Entry) error {
+	newest := 0
+	for i, e := range entries {
+		if e.Kind == account.KindSegment {
+			newest = i
+		}
+	}
+	for i, e := range entries {
+		if i < newest {
+			s.kinds = append(s.kinds, log.Head{N: e.N, Kind: e.Kind})
+			continue
+		}
+		if err := s.Apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log.
 func (s *State) Apply(e log.Entry) error {
 	s.LastN = e.N

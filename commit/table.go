@@ -102,10 +102,8 @@ func (t *Table) Refresh() error {
 	if err != nil {
 		return fmt.Errorf("log of table %s: %w", t.root, err)
 	}
-	for _, e := range entries {
-		if err := t.state.Apply(e); err != nil {
-			return fmt.Errorf("log %s: %w", t.dir, err)
-		}
+	if err := t.state.ApplyAll(entries); err != nil {
+		return fmt.Errorf("log %s: %w", t.dir, err)
 	}
 	return nil
 }

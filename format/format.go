@@ -33,7 +33,7 @@ type Factory struct {
 	Name string
 	// Options without the format's name and dot.
 	Options []config.Option
-	// Extension of files in this format.
+	// Extension of files in this format, without dot.
 	Extension string
 	Decoder   func(Params) (Decoder, error)
 	// FileWriter opens a writer of whole files.

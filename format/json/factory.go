@@ -8,7 +8,7 @@ import (
 // Factory makes the decoders and encoders of the format json.
 var Factory = format.Factory{
 	Name:       "json",
-	Extension:  ".json",
+	Extension:  "json",
 	Options:    optionTable,
 	Decoder:    openDecoder,
 	FileWriter: openFileFormat,

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"staunch/account"
+	"staunch/changelog"
+	"staunch/connector"
+	"staunch/types"
+)
+
+// broker is a topic whose records the oracle knows: record o of partition p appears at a time of its own, and its kind is a function of p and o.
+type broker struct {
+	s          *sched
+	partitions int
+	records    int64
+	every      time.Duration
+	began      time.Time
+}
+
+type kind uint8
+
+const (
+	row kind = iota
+	filtered
+	rejected
+	null
+	gap
+)
+
+// kindOf says what record o of partition p is.
+func kindOf(p int, o int64) kind {
+	switch (o*7 + int64(p)*3) % 11 {
+	case 1:
+		return filtered
+	case 3:
+		return gap
+	case 5:
+		if o%2 == 0 {
+			return rejected
+		}
+		return null
+	}
+	return row
+}
+
+var schema = changelog.Schema{
+	{Name: "part", Type: types.New(types.Int)},
+	{Name: "off", Type: types.New(types.BigInt)},
+	{Name: "dt", Type: types.String_},
+}
+
+// available is the number of records of a partition that are there now.
+func (b *broker) available() int64 {
+	return min(int64(b.s.now.Sub(b.began)/b.every), b.records)
+}
+
+func (b *broker) Bounded() bool    { return true }
+func (b *broker) Replayable() bool { return true }
+
+func (b *broker) Enumerate(connector.Context, []byte) (connector.Enumerator, error) {
+	return &enumerator{b}, nil
+}
+
+type enumerator struct{ b *broker }
+
+func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error) {
+	have := map[string]bool{}
+	for _, s := range known {
+		have[s.ID] = true
+	}
+	var out []connector.Split
+	for p := range e.b.partitions {
+		if id := fmt.Sprintf("t-%d", p); !have[id] {
+			state, err := json.Marshal(p)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, connector.Split{ID: id, State: state})
+		}
+	}
+	return out, nil
+}
+
+func (e *enumerator) Interval() time.Duration { return 0 }
+
+func (e *enumerator) Assign(s connector.Split, n int) int { return int(s.ID[len(s.ID)-1]-'0') % n }
+
+func (e *enumerator) Snapshot() ([]byte, error)         { return nil, nil }
+func (e *enumerator) Committed([]connector.Split) error { return nil }
+func (e *enumerator) Close() error                      { return nil }
+
+func (b *broker) NewReader(ctx connector.Context, splits []connector.Split) (connector.Reader, error) {
+	r := &reader{b: b, ctx: ctx}
+	return r, r.AddSplits(splits)
+}
+
+type reader struct {
+	b      *broker
+	ctx    connector.Context
+	splits []connector.Split
+	parts  []int
+	since  []account.Range
+	next   int
+}
+
+func (r *reader) Splits() []connector.Split { return r.splits }
+
+func (r *reader) AddSplits(s []connector.Split) error {
+	for _, x := range s {
+		var p int
+		if err := json.Unmarshal(x.State, &p); err != nil {
+			return err
+		}
+		r.splits = append(r.splits, x)
+		r.parts = append(r.parts, p)
+		r.since = append(r.since, account.Range{Split: x.ID, From: x.Position, To: x.Position})
+	}
+	return nil
+}
+
+// Poll gives a few records of one partition.
+func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
+	ended := true
+	for range r.splits {
+		i := r.next % len(r.splits)
+		r.next++
+		s, p := &r.splits[i], r.parts[i]
+		ended = ended && s.Position >= r.b.records
+		n := min(r.b.available()-s.Position, int64(1+r.b.s.rng.IntN(8)))
+		if n <= 0 {
+			continue
+		}
+		b.Split = i
+		for range n {
+			o := s.Position
+			switch kindOf(p, o) {
+			case rejected:
+				r.since[i].Rejected++
+			case null:
+				r.since[i].Null++
+			case gap:
+				r.since[i].Gaps++
+			default:
+				b.Cols[0].AppendInt32(int32(p))
+				b.Cols[1].AppendInt64(o)
+				b.Cols[2].AppendString(fmt.Sprintf("d%d", (o/16+int64(p))%3))
+				b.Offsets = append(b.Offsets, o)
+				b.Rows++
+			}
+			s.Position++
+			r.since[i].To = s.Position
+		}
+		return connector.More, nil
+	}
+	if ended {
+		return connector.Ended, nil
+	}
+	return connector.Waiting, nil
+}
+
+func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {
+	splits := append([]connector.Split(nil), r.splits...)
+	ranges := append([]account.Range(nil), r.since...)
+	for i := range r.since {
+		r.since[i] = account.Range{Split: r.splits[i].ID, From: r.splits[i].Position, To: r.splits[i].Position}
+	}
+	return splits, ranges, nil
+}
+
+func (r *reader) Lag() int64   { return -1 }
+func (r *reader) Close() error { return nil }
+
+// where leaves out the filtered records.
+type where struct{ out *changelog.Batch }
+
+func newWhere() *where { return &where{changelog.NewBatch(schema)} }
+
+func (w *where) Process(in *changelog.Batch) (*changelog.Batch, error) {
+	w.out.Reset()
+	w.out.Split = in.Split
+	for i := range in.Rows {
+		if kindOf(int(in.Cols[0].I32[i]), in.Offsets[i]) == filtered {
+			continue
+		}
+		for k, c := range in.Cols {
+			w.out.Cols[k].AppendFrom(c, i)
+		}
+		w.out.Offsets = append(w.out.Offsets, in.Offsets[i])
+		w.out.Rows++
+	}
+	return w.out, nil
+}
