@@ -43,7 +43,7 @@ type Literal struct {
 	Unit *IntervalUnit
 }
 
-// FractionDigits is the number of digits behind the decimal point of a TIME or TIMESTAMP literal: its precision.
+// FractionDigits is the number of digits after the decimal point of a TIME or TIMESTAMP literal: its precision.
 func (l *Literal) FractionDigits() int {
 	for i := len(l.Text) - 1; i >= 0; i-- {
 		if l.Text[i] == '.' {

@@ -23,7 +23,7 @@ func (p Pos) String() string {
 // Node is any part of the tree.
 type Node interface {
 	Pos() Pos // first character
-	End() Pos // just behind the last character
+	End() Pos // just after the last character
 }
 
 // Span is embedded by every node and gives it its place.
@@ -32,7 +32,7 @@ type Span struct{ Start, Stop Pos }
 // Pos gives the place of the first character.
 func (s Span) Pos() Pos { return s.Start }
 
-// End gives the place just behind the last character.
+// End gives the place just after the last character.
 func (s Span) End() Pos { return s.Stop }
 
 // Expr is an expression node.

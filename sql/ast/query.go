@@ -153,7 +153,7 @@ type Join struct {
 	Using       []Name
 }
 
-// MatchRecognize is a MATCH_RECOGNIZE clause behind its table.
+// MatchRecognize is a MATCH_RECOGNIZE clause after its table.
 type MatchRecognize struct {
 	Span
 	Table     TableRef
@@ -161,7 +161,7 @@ type MatchRecognize struct {
 	Order     []Sort
 	Measures  []SelectItem
 	Rows      string // ONE ROW PER MATCH, ALL ROWS PER MATCH or empty
-	After     string // behind AFTER MATCH SKIP: TO NEXT ROW, PAST LAST ROW, TO FIRST a, TO LAST a; empty if not written
+	After     string // after AFTER MATCH SKIP: TO NEXT ROW, PAST LAST ROW, TO FIRST a, TO LAST a; empty if not written
 	Pattern   string // the tokens between the parentheses, separated by single spaces
 	Within    Expr
 	Subsets   []PatternSubset

@@ -26,7 +26,7 @@ func (t *CreateTable) Columns() []*Column { return elements[*Column](t.Elements)
 // Watermarks gives the watermark definitions; more than one is an error for the binder.
 func (t *CreateTable) Watermarks() []*Watermark { return elements[*Watermark](t.Elements) }
 
-// Constraints gives the table's constraints, not those written behind a column ([Column].Key).
+// Constraints gives the table's constraints, not those written after a column ([Column].Key).
 func (t *CreateTable) Constraints() []*Constraint { return elements[*Constraint](t.Elements) }
 
 func elements[T TableElement](in []TableElement) []T {
@@ -64,7 +64,7 @@ type Column struct {
 	Expr        Expr        // of a computed column
 	MetadataKey *Literal    // FROM 'key', nil if not written
 	Virtual     bool        // of a metadata column
-	Key         *Constraint // PRIMARY KEY or UNIQUE behind a physical column
+	Key         *Constraint // PRIMARY KEY or UNIQUE after a physical column
 	Comment     *Literal
 	// Place is FIRST or AFTER x of ALTER TABLE, empty otherwise; AfterName is x.
 	Place     string
@@ -196,7 +196,7 @@ type PartitionValue struct {
 type StatementSet struct {
 	Span
 	Execute bool // EXECUTE STATEMENT SET BEGIN .. END
-	Inner   bool // STATEMENT SET BEGIN .. END behind EXPLAIN; neither: BEGIN STATEMENT SET; .. END
+	Inner   bool // STATEMENT SET BEGIN .. END after EXPLAIN; neither: BEGIN STATEMENT SET; .. END
 	Inserts []*Insert
 }
 
@@ -242,7 +242,7 @@ type Use struct {
 // Show is SHOW ..
 type Show struct {
 	Span
-	// What is the words behind SHOW: TABLES, CREATE TABLE, CURRENT CATALOG, USER FUNCTIONS, ..
+	// What is the words after SHOW: TABLES, CREATE TABLE, CURRENT CATALOG, USER FUNCTIONS, ..
 	What string
 	// Name is the object of SHOW CREATE TABLE x, SHOW COLUMNS FROM x, SHOW PARTITIONS x.
 	Name *Identifier

@@ -36,6 +36,8 @@ var (
 	intType    = types.New(types.Int)
 	bigintType = types.New(types.BigInt)
 	doubleType = types.New(types.Double)
+	tsType     = types.NewTimestamp(3)
+	ltzType    = types.NewTimestampLTZ(3)
 )
 
 // eval gives the values of one expression, or the error.
@@ -51,6 +53,9 @@ func eval(t *testing.T, text string, schema changelog.Schema, in *changelog.Batc
 	}
 	return strings.Join(out, "|")
 }
+
+// quoted doubles the quotes of a text.
+func quoted(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
 // where gives the numbers (from 1) of the rows that a condition keeps.
 func where(t *testing.T, text string, schema changelog.Schema, in *changelog.Batch) string {

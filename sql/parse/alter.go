@@ -13,14 +13,14 @@ func (p *parser) drop() ast.Statement {
 			p.failAt(p.tok(), "there are no temporary materialized tables", "write DROP MATERIALIZED TABLE")
 		}
 		p.advance()
-		p.expect("behind MATERIALIZED", "TABLE")
+		p.expect("after MATERIALIZED", "TABLE")
 		d.Object = "MATERIALIZED TABLE"
 	} else {
 		objects := []string{"TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE", "MODEL", "CONNECTION"}
 		if d.System {
 			objects = []string{"FUNCTION", "CONNECTION"}
 		}
-		d.Object = p.expectOne("behind DROP", objects...)
+		d.Object = p.expectOne("after DROP", objects...)
 	}
 	d.IfExists = p.ifExists()
 	d.Name = p.identifier("the name of the " + lower(d.Object))
@@ -44,13 +44,13 @@ func (p *parser) alter() ast.Statement {
 		p.alterTable()
 		return p.other(start, "ALTER", "TABLE")
 	case p.accept("MATERIALIZED"):
-		p.expect("behind MATERIALIZED", "TABLE")
+		p.expect("after MATERIALIZED", "TABLE")
 		p.alterMaterialized()
 		return p.other(start, "ALTER", "MATERIALIZED", "TABLE")
 	case p.accept("VIEW"):
 		p.identifier("a view name")
 		if p.accept("RENAME") {
-			p.expect("behind RENAME", "TO")
+			p.expect("after RENAME", "TO")
 			p.identifier("the new name")
 		} else {
 			p.expect("or RENAME TO in ALTER VIEW", "AS")
@@ -73,7 +73,7 @@ func (p *parser) alter() ast.Statement {
 		p.alterFunction()
 		return p.other(start, "ALTER", "FUNCTION")
 	}
-	p.fail("TABLE, VIEW, DATABASE, CATALOG or FUNCTION behind ALTER")
+	p.fail("TABLE, VIEW, DATABASE, CATALOG or FUNCTION after ALTER")
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (p *parser) alterCatalog() {
 	case "RESET":
 		p.keys("RESET")
 	case "COMMENT":
-		p.comment()
+		p.plainStr("the comment")
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *parser) alterModel(what string) {
 	case "RESET":
 		p.keys("RESET")
 	case "RENAME":
-		p.expect("behind RENAME", "TO")
+		p.expect("after RENAME", "TO")
 		p.identifier("the new name")
 	}
 }
@@ -111,7 +111,7 @@ func (p *parser) alterFunction() {
 	p.ifExists()
 	p.identifier("a function name")
 	p.expect("and the class in ALTER FUNCTION", "AS")
-	p.str("the class")
+	p.plainStr("the class")
 	p.language()
 }
 
@@ -127,7 +127,7 @@ func (p *parser) alterTable() {
 			return
 		}
 		p.identifier("a column name, or TO and a table name,")
-		p.expect("behind the column", "TO")
+		p.expect("after the column", "TO")
 		p.name("the new name")
 	case "SET":
 		p.options("SET")
@@ -186,7 +186,7 @@ func (p *parser) addPartitions() {
 func (p *parser) alterDrop() {
 	switch {
 	case p.accept("PRIMARY"):
-		p.expect("behind PRIMARY", "KEY")
+		p.expect("after PRIMARY", "KEY")
 	case p.accept("CONSTRAINT"):
 		p.name("the constraint's name")
 	case p.accept("WATERMARK"), p.accept("DISTRIBUTION"):
@@ -200,7 +200,7 @@ func (p *parser) alterDrop() {
 		}
 	case p.acceptOp("("):
 		p.comma(func() { p.identifier("a column name") })
-		p.expectOp(")", "or ',' behind the column")
+		p.expectOp(")", "or ',' after the column")
 	default:
 		p.identifier("a column name")
 	}

@@ -13,18 +13,26 @@ func (p *parser) call(id *ast.Identifier) ast.Expr {
 	name := *p.tok()
 	p.advance()
 	p.arguments(c)
-	if n := len(c.Args); navigation[strings.ToUpper(id.Last())] && len(id.Parts) == 1 && !id.Parts[0].Quoted && (n == 0 || n > 2) {
-		p.failAt(&name, id.Last()+" takes one argument or two", "")
+	if word := strings.ToUpper(id.Last()); len(id.Parts) == 1 && !id.Parts[0].Quoted {
+		switch n := len(c.Args); {
+		case navigation[word] && (n == 0 || n > 2):
+			p.failAt(&name, word+" takes one argument or two", "")
+		case notEmpty[word] && n == 0:
+			p.failAt(&name, word+" takes an argument", "")
+		}
 	}
 	c.Span = p.span(start)
 	p.over(start, c)
 	return c
 }
 
+// notEmpty are the functions that the parser itself refuses without arguments.
+var notEmpty = wordSet("ARRAY_AGG PERCENTILE_CONT PERCENTILE_DISC DATE TIME TIMESTAMP DATETIME TUMBLE HOP SESSION")
+
 // navigation are the functions over the rows of a match.
 var navigation = wordSet("FIRST LAST PREV NEXT")
 
-// arguments parses what stands behind '(' and the ')'.
+// arguments parses what stands after '(' and the ')'.
 func (p *parser) arguments(c *ast.Call) {
 	if p.acceptOp(")") {
 		return
@@ -45,10 +53,10 @@ func (p *parser) arguments(c *ast.Call) {
 		c.All = true
 	}
 	p.comma(func() { c.Args = append(c.Args, p.argument()) })
-	if p.kw("ORDER") && orderedAggregates[c.Func.Last()] {
+	if p.kw("ORDER") && orderedAggregates[strings.ToUpper(c.Func.Last())] {
 		c.Order = p.orderBy()
 	}
-	p.expectOp(")", "or ',' behind the argument")
+	p.closing(c.Func.Stop, "or ',' after the argument")
 }
 
 // bareQuery parses a query without parentheses as the only argument of c, with the ')'; false if there is none.
@@ -60,7 +68,7 @@ func (p *parser) bareQuery(c *ast.Call, query func(*parser) ast.Query) bool {
 	q := query(p)
 	sp := p.span(start)
 	c.Args = []ast.Arg{{Span: sp, Value: &ast.Subquery{Span: sp, Query: q}}}
-	p.expectOp(")", "behind the query")
+	p.expectOp(")", "after the query")
 	return true
 }
 
@@ -72,7 +80,7 @@ func (p *parser) tableArguments(c *ast.Call) {
 }
 
 // orderedAggregates take ORDER BY inside their parentheses.
-var orderedAggregates = map[string]bool{"ARRAY_AGG": true, "array_agg": true}
+var orderedAggregates = wordSet("ARRAY_AGG")
 
 // argument parses one argument: a value, TABLE t, a query, each with its name in front.
 func (p *parser) argument() ast.Arg {
@@ -85,7 +93,7 @@ func (p *parser) argument() ast.Arg {
 	}
 	a.Value = p.argumentValue()
 	if p.op("=>") {
-		p.failHint("',' or ')' behind the argument", "a reserved word as the argument's name goes in back-ticks")
+		p.failHint("',' or ')' after the argument", "a reserved word as the argument's name goes in back-ticks")
 	}
 	a.Span = p.span(start)
 	return a
@@ -114,7 +122,7 @@ func (p *parser) argumentValue() ast.Expr {
 	return x
 }
 
-// tableArg parses PARTITION BY and ORDER BY behind a table argument. Without parentheses there is one column only, since a
+// tableArg parses PARTITION BY and ORDER BY after a table argument. Without parentheses there is one column only, since a
 // comma goes on with the arguments.
 func (p *parser) tableArg(start ast.Pos, q ast.Query) ast.Expr {
 	t := &ast.TableArg{Table: q}
@@ -122,7 +130,7 @@ func (p *parser) tableArg(start ast.Pos, q ast.Query) ast.Expr {
 		p.expect("in PARTITION BY", "BY")
 		if p.acceptOp("(") {
 			p.comma(func() { t.Partition = append(t.Partition, p.expr()) })
-			p.expectOp(")", "or ',' behind the column")
+			p.expectOp(")", "or ',' after the column")
 		} else {
 			t.Partition = append(t.Partition, p.expr())
 		}
@@ -131,7 +139,7 @@ func (p *parser) tableArg(start ast.Pos, q ast.Query) ast.Expr {
 		p.expect("in ORDER BY", "BY")
 		if p.acceptOp("(") {
 			p.comma(func() { t.Order = append(t.Order, p.sortItem()) })
-			p.expectOp(")", "or ',' behind the column")
+			p.expectOp(")", "or ',' after the column")
 		} else {
 			t.Order = append(t.Order, p.sortItem())
 		}
@@ -140,7 +148,7 @@ func (p *parser) tableArg(start ast.Pos, q ast.Query) ast.Expr {
 	return t
 }
 
-// over parses WITHIN GROUP, FILTER, IGNORE NULLS and OVER behind a call.
+// over parses WITHIN GROUP, FILTER, IGNORE NULLS and OVER after a call.
 func (p *parser) over(start ast.Pos, c *ast.Call) {
 	if p.kws("IGNORE", "NULLS") || p.kws("RESPECT", "NULLS") {
 		c.Nulls = p.advance().word + " NULLS"
@@ -148,9 +156,9 @@ func (p *parser) over(start ast.Pos, c *ast.Call) {
 	}
 	if p.kws("WITHIN", "GROUP") {
 		p.accept("WITHIN", "GROUP")
-		p.expectOp("(", "behind WITHIN GROUP")
+		p.expectOp("(", "after WITHIN GROUP")
 		c.WithinGroup = p.orderBy()
-		p.expectOp(")", "behind ORDER BY")
+		p.expectOp(")", "after ORDER BY")
 	}
 	if p.kw("FILTER") && p.peek(1).op("(") {
 		c.Filter = p.filter()
@@ -200,7 +208,7 @@ func (p *parser) window(nameAllowed bool) *ast.WindowSpec {
 		w.Frame = p.frame()
 	}
 	if p.acceptOne("ALLOW", "DISALLOW") != "" {
-		p.expect("behind ALLOW or DISALLOW", "PARTIAL")
+		p.expect("after ALLOW or DISALLOW", "PARTIAL")
 	}
 	p.expectOp(")", "at the end of the window")
 	w.Span = p.span(start)
@@ -233,7 +241,7 @@ func (p *parser) bound() *ast.Bound {
 		b.Kind = "UNBOUNDED " + p.advance().word
 	default:
 		b.Offset = p.expr()
-		b.Kind = p.expectOne("behind the offset", "PRECEDING", "FOLLOWING")
+		b.Kind = p.expectOne("after the offset", "PRECEDING", "FOLLOWING")
 	}
 	b.Span = p.span(start)
 	return b
@@ -255,7 +263,7 @@ func (p *parser) sortItem() ast.Sort {
 		s.Desc = true
 	}
 	if p.accept("NULLS") {
-		s.Nulls = p.expectOne("behind NULLS", "FIRST", "LAST")
+		s.Nulls = p.expectOne("after NULLS", "FIRST", "LAST")
 	}
 	s.Span = p.span(start)
 	return s

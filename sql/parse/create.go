@@ -9,11 +9,11 @@ func (p *parser) create() ast.Statement {
 	if p.accept("OR") {
 		if p.accept("ALTER") {
 			if !p.kw("MATERIALIZED") {
-				p.fail("MATERIALIZED TABLE behind CREATE OR ALTER")
+				p.fail("MATERIALIZED TABLE after CREATE OR ALTER")
 			}
 			return p.createMaterialized(start)
 		}
-		p.expect("behind CREATE OR", "REPLACE")
+		p.expect("after CREATE OR", "REPLACE")
 		orReplace = true
 	}
 	temporary := p.accept("TEMPORARY")
@@ -25,7 +25,7 @@ func (p *parser) create() ast.Statement {
 		p.advance()
 		system = true
 		if !p.kw("FUNCTION") && !p.kw("CONNECTION") {
-			p.fail("FUNCTION behind SYSTEM")
+			p.fail("FUNCTION after SYSTEM")
 		}
 	}
 	switch {
@@ -50,9 +50,9 @@ func (p *parser) create() ast.Statement {
 		return p.createMaterialized(start)
 	case p.kw("EXTERNAL") || p.kw("SCHEMA") || p.kw("INDEX"):
 		hint := map[string]string{"SCHEMA": "write CREATE DATABASE", "EXTERNAL": "all tables are external: write CREATE TABLE", "INDEX": ""}
-		p.failHint("TABLE, VIEW, FUNCTION, CATALOG or DATABASE behind CREATE", hint[p.tok().word])
+		p.failHint("TABLE, VIEW, FUNCTION, CATALOG or DATABASE after CREATE", hint[p.tok().word])
 	}
-	p.fail("TABLE, VIEW, FUNCTION, CATALOG or DATABASE behind CREATE")
+	p.fail("TABLE, VIEW, FUNCTION, CATALOG or DATABASE after CREATE")
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (p *parser) replaceTable() ast.Statement {
 	start := p.advance().pos
 	c := &ast.CreateTable{Span: ast.Span{Start: start}, Replace: true}
 	c.Temporary = p.accept("TEMPORARY")
-	p.expect("behind REPLACE", "TABLE")
+	p.expect("after REPLACE", "TABLE")
 	return p.createTable(c)
 }
 
@@ -74,7 +74,7 @@ func (p *parser) createTable(c *ast.CreateTable) ast.Statement {
 		p.tableElements(c)
 	}
 	if p.accept("COMMENT") {
-		c.Comment = p.comment()
+		c.Comment = p.plainStr("the comment")
 	}
 	if p.accept("DISTRIBUTED") {
 		c.Distribution = p.distribution()
@@ -90,7 +90,7 @@ func (p *parser) createTable(c *ast.CreateTable) ast.Statement {
 		c.Like = p.tableLike()
 	case p.accept("AS"):
 		if !p.queryAhead(0) {
-			p.fail("a query behind AS")
+			p.fail("a query after AS")
 		}
 		c.As = p.query()
 	case c.Replace:
@@ -103,11 +103,11 @@ func (p *parser) createTable(c *ast.CreateTable) ast.Statement {
 	return c
 }
 
-// misplaced refuses a clause that stands behind its place.
+// misplaced refuses a clause that stands after its place.
 func (p *parser) misplaced(words ...string) {
 	for _, w := range words {
 		if p.kw(w) {
-			p.failAt(p.tok(), w+" stands too late", "the order is: columns, COMMENT, DISTRIBUTED, PARTITIONED BY, WITH, then LIKE or AS")
+			p.failAt(p.tok(), w+" comes too late", "the order is: columns, COMMENT, DISTRIBUTED, PARTITIONED BY, WITH, then LIKE or AS")
 		}
 	}
 }
@@ -129,6 +129,7 @@ func (p *parser) bareNames() bool {
 
 // elements parses (element, ..); place allows FIRST and AFTER.
 func (p *parser) elements(place bool) []ast.TableElement {
+	open := p.tok().pos
 	p.expectOp("(", "before the columns")
 	var out []ast.TableElement
 	if p.op(")") {
@@ -146,7 +147,7 @@ func (p *parser) elements(place bool) []ast.TableElement {
 		}
 		out = append(out, e)
 	})
-	p.expectOp(")", "or ',' behind the column")
+	p.closing(open, "or ',' after the column")
 	return out
 }
 
@@ -158,9 +159,9 @@ func (p *parser) element(place bool) ast.TableElement {
 		return p.constraint(true)
 	case p.accept("WATERMARK"):
 		w := &ast.Watermark{}
-		p.expect("behind WATERMARK", "FOR")
+		p.expect("after WATERMARK", "FOR")
 		w.Column = p.identifier("a column name")
-		p.expect("behind the column of WATERMARK", "AS")
+		p.expect("after the column of WATERMARK", "AS")
 		w.Expr = p.scalar()
 		w.Span = p.span(start)
 		return w
@@ -192,7 +193,7 @@ func (p *parser) constraint(table bool) *ast.Constraint {
 		if !p.accept("PRIMARY") {
 			p.fail("PRIMARY KEY")
 		}
-		p.expect("behind PRIMARY", "KEY")
+		p.expect("after PRIMARY", "KEY")
 	}
 	if table {
 		c.Columns = p.nameList("a column name")
@@ -214,7 +215,7 @@ func (p *parser) column(place bool) *ast.Column {
 	c.Name = p.name("a column name")
 	for p.op(".") {
 		p.advance()
-		c.Nested = append(c.Nested, p.name("a column name behind the dot"))
+		c.Nested = append(c.Nested, p.name("a column name after the dot"))
 	}
 	if p.accept("AS") {
 		c.Kind = ast.ComputedColumn
@@ -223,7 +224,7 @@ func (p *parser) column(place bool) *ast.Column {
 		p.typedColumn(c)
 	}
 	if p.accept("COMMENT") {
-		c.Comment = p.comment()
+		c.Comment = p.plainStr("the comment")
 	}
 	if place {
 		p.columnPlace(c)
@@ -236,7 +237,7 @@ func (p *parser) column(place bool) *ast.Column {
 // typedColumn parses type, constraint and METADATA of a column.
 func (p *parser) typedColumn(c *ast.Column) {
 	if p.tok().kind == tokEOF || p.op(",") || p.op(")") {
-		p.failHint("a type behind the column "+c.Name.Text, "as "+c.Name.Text+" STRING, or "+c.Name.Text+" AS expression")
+		p.failHint("a type after the column "+c.Name.Text, "as "+c.Name.Text+" STRING, or "+c.Name.Text+" AS expression")
 	}
 	c.Type = p.typeName()
 	switch {
@@ -261,7 +262,7 @@ func (p *parser) columnPlace(c *ast.Column) {
 	}
 }
 
-// columnEnd gives advice for what other databases have behind a column.
+// columnEnd gives advice for what other databases have after a column.
 func (p *parser) columnEnd(c *ast.Column) {
 	if p.op(",") || p.op(")") || p.tok().kind != tokWord {
 		return
@@ -275,9 +276,9 @@ func (p *parser) columnEnd(c *ast.Column) {
 	case "CHECK", "REFERENCES", "COLLATE", "UNSIGNED":
 		hint = w + " is not in this dialect"
 	case "NOT", "NULL":
-		hint = "NOT NULL stands right behind the type"
+		hint = "NOT NULL goes right after the type"
 	case "PRIMARY":
-		hint = "PRIMARY KEY NOT ENFORCED stands before COMMENT"
+		hint = "PRIMARY KEY NOT ENFORCED goes before COMMENT"
 	case "AS":
 		hint = "a computed column has no type: write " + c.Name.Text + " AS expression"
 	case "FROM":
@@ -285,7 +286,7 @@ func (p *parser) columnEnd(c *ast.Column) {
 	default:
 		return
 	}
-	p.failHint("',' or ')' behind the column "+c.Name.Text, hint)
+	p.failHint("',' or ')' after the column "+c.Name.Text, hint)
 }
 
 // distribution parses what follows DISTRIBUTED or DISTRIBUTION.
@@ -295,7 +296,7 @@ func (p *parser) distribution() *ast.Distribution {
 	if p.accept("BY") {
 		d.Kind = p.acceptOne("HASH", "RANGE")
 		if !p.op("(") {
-			p.fail("'(' or HASH or RANGE behind BY")
+			p.fail("'(' or HASH or RANGE after BY")
 		}
 		d.Columns = p.nameList("a column name")
 	} else if !p.kw("INTO") {
@@ -303,7 +304,7 @@ func (p *parser) distribution() *ast.Distribution {
 	}
 	if p.accept("INTO") {
 		d.Buckets = p.integer("a number of buckets")
-		p.expect("behind the number", "BUCKETS")
+		p.expect("after the number", "BUCKETS")
 	}
 	d.Span = p.span(start)
 	return d
@@ -311,9 +312,9 @@ func (p *parser) distribution() *ast.Distribution {
 
 func (p *parser) partitionedBy() []ast.Name {
 	p.advance()
-	p.expect("behind PARTITIONED", "BY")
+	p.expect("after PARTITIONED", "BY")
 	var out []ast.Name
-	p.expectOp("(", "behind PARTITIONED BY")
+	p.expectOp("(", "after PARTITIONED BY")
 	p.comma(func() {
 		out = append(out, p.name("a column name"))
 		if p.op("(") {
@@ -323,7 +324,7 @@ func (p *parser) partitionedBy() []ast.Name {
 			p.failHint("',' or ')'", "declare the column with its type in the column list, here goes its name alone")
 		}
 	})
-	p.expectOp(")", "or ',' behind the partition column")
+	p.expectOp(")", "or ',' after the partition column")
 	return out
 }
 
@@ -336,37 +337,38 @@ func (p *parser) withOptions() ([]ast.Option, bool) {
 }
 
 // options parses ('k' = 'v', ..), which may be empty.
-func (p *parser) options(behind string) []ast.Option {
-	p.expectOp("(", "behind "+behind)
+func (p *parser) options(after string) []ast.Option {
+	open := p.tok().pos
+	p.expectOp("(", "after "+after)
 	var out []ast.Option
 	if p.acceptOp(")") {
 		return out
 	}
 	p.comma(func() { out = append(out, p.option()) })
-	p.expectOp(")", "or ',' behind the option")
+	p.closing(open, "or ',' after the option")
 	return out
 }
 
 func (p *parser) option() ast.Option {
 	start := p.tok().pos
 	o := ast.Option{Key: p.str("an option's key")}
-	if p.op("==") {
-		p.fail("'=' behind the option's key")
+	if k := o.Key; p.op(")") && k.Kind == ast.StringLit && k.Stop.Offset-k.Start.Offset > len(ast.QuoteString(k.Text)) {
+		p.failHint("'=' after the option's key", "strings side by side are one string: put = between key and value")
 	}
-	p.expectOp("=", "behind the option's key")
+	p.expectOp("=", "after the option's key")
 	o.Value = p.str("the value of option '" + shorten(o.Key.Text) + "'")
 	o.Span = p.span(start)
 	return o
 }
 
 // keys parses ('k', 'k'), which may be empty.
-func (p *parser) keys(behind string) {
-	p.expectOp("(", "behind "+behind)
+func (p *parser) keys(after string) {
+	p.expectOp("(", "after "+after)
 	if p.acceptOp(")") {
 		return
 	}
 	p.comma(func() { p.str("an option's key") })
-	p.expectOp(")", "or ',' behind the key")
+	p.expectOp(")", "or ',' after the key")
 }
 
 var likeFeatures = []string{"ALL", "CONSTRAINTS", "DISTRIBUTION", "PARTITIONS", "METADATA", "GENERATED", "OPTIONS", "WATERMARKS"}
@@ -378,7 +380,7 @@ func (p *parser) tableLike() *ast.TableLike {
 		for {
 			s := p.tok().pos
 			o := ast.LikeOption{Strategy: p.expectOne("in the options of LIKE", "INCLUDING", "EXCLUDING", "OVERWRITING")}
-			o.Feature = p.expectOne("behind "+o.Strategy, likeFeatures...)
+			o.Feature = p.expectOne("after "+o.Strategy, likeFeatures...)
 			o.Span = p.span(s)
 			l.Options = append(l.Options, o)
 			if p.op(",") {
@@ -390,7 +392,7 @@ func (p *parser) tableLike() *ast.TableLike {
 		}
 	}
 	if p.kw("WITH") {
-		p.failHint("the end of the statement", "WITH stands before LIKE")
+		p.failHint("the end of the statement", "WITH goes before LIKE")
 	}
 	l.Span = p.span(start)
 	return l
@@ -403,7 +405,7 @@ func (p *parser) createView(start ast.Pos, v *ast.CreateView) ast.Statement {
 		v.Columns = p.nameList("a column name")
 	}
 	if p.accept("COMMENT") {
-		v.Comment = p.comment()
+		v.Comment = p.plainStr("the comment")
 	}
 	p.expect("and a query in CREATE VIEW", "AS")
 	v.Query = p.query()
@@ -419,13 +421,13 @@ func (p *parser) createFunction(start ast.Pos, f *ast.CreateFunction) ast.Statem
 		f.Name = p.identifier("a function name")
 	}
 	p.expect("and the class in CREATE FUNCTION", "AS")
-	f.Class = p.str("the class")
+	f.Class = p.plainStr("the class")
 	f.Language = p.language()
 	if p.accept("USING") {
 		p.comma(func() {
 			s := p.tok().pos
-			r := ast.Resource{Kind: p.expectOne("behind USING", "JAR", "ARTIFACT")}
-			r.Path = p.str("the path")
+			r := ast.Resource{Kind: p.expectOne("after USING", "JAR", "ARTIFACT")}
+			r.Path = p.plainStr("the path")
 			r.Span = p.span(s)
 			f.Using = append(f.Using, r)
 		})
@@ -439,14 +441,14 @@ func (p *parser) language() string {
 	if !p.accept("LANGUAGE") {
 		return ""
 	}
-	return p.expectOne("behind LANGUAGE", "JAVA", "SCALA", "PYTHON", "SQL")
+	return p.expectOne("after LANGUAGE", "JAVA", "SCALA", "PYTHON", "SQL")
 }
 
 func (p *parser) createCatalog(start ast.Pos) ast.Statement {
 	c := &ast.CreateCatalog{IfNotExists: p.ifNotExistsName()}
 	c.Name = p.name("a catalog name")
 	if p.accept("COMMENT") {
-		c.Comment = p.comment()
+		c.Comment = p.plainStr("the comment")
 	}
 	c.Options, _ = p.withOptions()
 	p.misplacedComment()
@@ -456,7 +458,7 @@ func (p *parser) createCatalog(start ast.Pos) ast.Statement {
 
 func (p *parser) misplacedComment() {
 	if p.kw("COMMENT") {
-		p.failAt(p.tok(), "COMMENT stands too late", "it stands before WITH")
+		p.failAt(p.tok(), "COMMENT comes too late", "it goes before WITH")
 	}
 }
 
@@ -464,7 +466,7 @@ func (p *parser) createDatabase(start ast.Pos) ast.Statement {
 	d := &ast.CreateDatabase{IfNotExists: p.ifNotExistsName()}
 	d.Name = p.identifier("a database name")
 	if p.accept("COMMENT") {
-		d.Comment = p.comment()
+		d.Comment = p.plainStr("the comment")
 	}
 	d.Options, _ = p.withOptions()
 	p.misplacedComment()
@@ -482,7 +484,7 @@ func (p *parser) createModel(start ast.Pos) ast.Statement {
 		p.elements(false)
 	}
 	if p.accept("COMMENT") {
-		p.comment()
+		p.plainStr("the comment")
 	}
 	p.withOptions()
 	if p.accept("AS") {
@@ -495,7 +497,7 @@ func (p *parser) createConnection(start ast.Pos) ast.Statement {
 	p.ifNotExistsName()
 	p.identifier("a connection name")
 	if p.accept("COMMENT") {
-		p.comment()
+		p.plainStr("the comment")
 	}
 	p.expect("in CREATE CONNECTION", "WITH")
 	p.options("WITH")
@@ -505,7 +507,7 @@ func (p *parser) createConnection(start ast.Pos) ast.Statement {
 // createMaterialized parses [OR ALTER] MATERIALIZED TABLE.
 func (p *parser) createMaterialized(start ast.Pos) ast.Statement {
 	p.advance()
-	p.expect("behind MATERIALIZED", "TABLE")
+	p.expect("after MATERIALIZED", "TABLE")
 	if p.kws("IF", "NOT") {
 		p.failHint("a table name", "CREATE MATERIALIZED TABLE has no IF NOT EXISTS")
 	}
@@ -514,7 +516,7 @@ func (p *parser) createMaterialized(start ast.Pos) ast.Statement {
 		p.tableElements(&ast.CreateTable{})
 	}
 	if p.accept("COMMENT") {
-		p.comment()
+		p.plainStr("the comment")
 	}
 	if p.accept("DISTRIBUTED") {
 		p.distribution()
@@ -539,7 +541,7 @@ func (p *parser) createMaterialized(start ast.Pos) ast.Statement {
 
 func (p *parser) freshness() {
 	p.expect("", "FRESHNESS")
-	p.expectOp("=", "behind FRESHNESS")
+	p.expectOp("=", "after FRESHNESS")
 	t := *p.tok()
 	if !p.kw("INTERVAL") {
 		p.fail("an interval, as INTERVAL '1' MINUTE")
@@ -551,7 +553,7 @@ func (p *parser) freshness() {
 
 func (p *parser) refreshMode() {
 	p.expect("", "REFRESH_MODE")
-	p.expectOp("=", "behind REFRESH_MODE")
+	p.expectOp("=", "after REFRESH_MODE")
 	p.expectOne("", "FULL", "CONTINUOUS")
 }
 
@@ -562,11 +564,11 @@ var startModes = map[string]string{
 }
 
 func (p *parser) startMode() {
-	p.expectOp("=", "behind START_MODE")
+	p.expectOp("=", "after START_MODE")
 	w := p.expectOne("", "FROM_BEGINNING", "FROM_NOW", "FROM_TIMESTAMP", "RESUME_OR_FROM_BEGINNING", "RESUME_OR_FROM_NOW", "RESUME_OR_FROM_TIMESTAMP")
 	arg := startModes[w]
 	if arg == "TIMESTAMP" && !p.op("(") {
-		p.fail("'(' and a timestamp behind " + w)
+		p.fail("'(' and a timestamp after " + w)
 	}
 	if arg == "" || !p.acceptOp("(") {
 		return
@@ -575,21 +577,5 @@ func (p *parser) startMode() {
 	if l, ok := p.expr().(*ast.Literal); !ok || l.Kind != map[string]ast.LiteralKind{"INTERVAL": ast.IntervalLit, "TIMESTAMP": ast.TimestampLit}[arg] {
 		p.failAt(&t, w+" takes a constant "+lower(arg), "as INTERVAL '1' DAY, or TIMESTAMP '2024-01-01 00:00:00'")
 	}
-	p.expectOp(")", "behind the argument of "+w)
-}
-
-// comment parses the string of COMMENT; it is a single plain one.
-func (p *parser) comment() *ast.Literal {
-	if p.tok().kind != tokString {
-		return p.plainOnly()
-	}
-	t := p.advance()
-	return &ast.Literal{Span: p.span(t.pos), Kind: ast.StringLit, Text: t.val, Charset: t.charset}
-}
-
-func (p *parser) plainOnly() *ast.Literal {
-	if p.tok().kind == tokUnicode {
-		p.failHint("the comment in single quotes", "write a plain '..' string")
-	}
-	return p.str("the comment")
+	p.expectOp(")", "after the argument of "+w)
 }

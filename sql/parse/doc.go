@@ -9,7 +9,7 @@
 // Invariants:
 //   - No input makes it panic, loop or use memory out of proportion: nesting is bounded (maxDepth), each token is read once
 //     apart from bounded look-ahead.
-//   - Every refusal is an [*Error] with a place; [Script] goes on behind the next semicolon and gives all of them, [Errors].
+//   - Every refusal is an [*Error] with a place; [Script] goes on after the next semicolon and gives all of them, [Errors].
 //   - The tree is lossless for its meaning: [ast.SQL] of it parses to an equal tree.
 //
 // Non-obvious:

@@ -10,7 +10,7 @@ import (
 // Error is a refused text: where, what was expected and found, and what to write instead.
 type Error struct {
 	Pos  ast.Pos // first character of the offending token
-	Stop ast.Pos // just behind it
+	Stop ast.Pos // just after it
 	Msg  string  // what was expected and what was found
 	Hint string  // what to do; may be empty
 }

@@ -104,17 +104,17 @@ func (p *parser) startsCall(n int) bool {
 	return (k == tokWord || k == tokQuoted) && p.peek(n+1).op("(")
 }
 
-// postfix parses the [index] and .field behind x.
+// postfix parses the [index] and .field after x.
 func (p *parser) postfix(start ast.Pos, x ast.Expr) ast.Expr {
 	for {
 		switch {
 		case p.acceptOp("["):
 			i := p.expr()
-			p.expectOp("]", "behind the index")
+			p.expectOp("]", "after the index")
 			x = &ast.Subscript{Span: p.span(start), X: x, Index: i}
 		case p.op(".") && !p.peek(1).op("*"):
 			p.advance()
-			x = &ast.Field{X: x, Name: p.name("a field name behind the dot")}
+			x = &ast.Field{X: x, Name: p.name("a field name after the dot")}
 			x.(*ast.Field).Span = p.span(start)
 		default:
 			return x
@@ -122,7 +122,7 @@ func (p *parser) postfix(start ast.Pos, x ast.Expr) ast.Expr {
 	}
 }
 
-// infix parses one infix or postfix operator behind x; nil if there is none that binds as strongly as limit.
+// infix parses one infix or postfix operator after x; nil if there is none that binds as strongly as limit.
 func (p *parser) infix(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 	t := p.tok()
 	if t.kind == tokOp {
@@ -200,14 +200,14 @@ func (p *parser) inList() ([]ast.Expr, ast.Query) {
 		}
 		return []ast.Expr{x}, nil
 	}
-	p.advance()
+	open := p.advance().pos
 	var list []ast.Expr
 	p.comma(func() { list = append(list, p.expr()) })
-	p.expectOp(")", "or ',' in the list")
+	p.closing(open, "or ',' in the list")
 	return list, nil
 }
 
-// is parses IS [NOT] .. behind x.
+// is parses IS [NOT] .. after x.
 func (p *parser) is(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 	n := 1
 	not := p.peek(n).is("NOT")
@@ -237,7 +237,7 @@ func (p *parser) is(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 			i.What += " " + w
 		}
 	default:
-		i.What = p.expectOne("behind IS", "NULL", "TRUE", "FALSE", "UNKNOWN", "EMPTY", "DISTINCT FROM", "JSON")
+		i.What = p.expectOne("after IS", "NULL", "TRUE", "FALSE", "UNKNOWN", "EMPTY", "DISTINCT FROM", "JSON")
 	}
 	i.Span = p.span(start)
 	return i
@@ -281,8 +281,8 @@ func (p *parser) rangeOp(start ast.Pos, x ast.Expr, limit int) ast.Expr {
 	if p.kw("ANY") || p.kw("ALL") {
 		p.failHint("a pattern", "write a LIKE p1 OR a LIKE p2")
 	}
-	// LIKE associates to the right: of `a LIKE b LIKE c` the pattern is b LIKE c, as in Flink.
-	l := &ast.Like{X: x, Not: not, Op: word, Pattern: p.exprFrom(bindLike)}
+	// LIKE associates to the right, as in Flink: of `a LIKE b LIKE c` the pattern is b LIKE c.
+	l := &ast.Like{X: x, Not: not, Op: word, Pattern: p.exprFrom(bindBetween)}
 	if p.accept("ESCAPE") {
 		l.Escape = p.exprFrom(bindLike + 1)
 	}
@@ -349,7 +349,10 @@ func (p *parser) failReserved(t token) {
 	}
 	hint := ""
 	if startsClause[t.word] {
-		// Nothing stands before a clause: most often a comma too many.
+		if t.word == "ON" {
+			hint = "DISTINCT ON is not in this dialect: use ROW_NUMBER() OVER (PARTITION BY .. ORDER BY ..) = 1"
+		}
+		// Nothing goes before a clause: most often a comma too many.
 		if p.endsWithComma(t.pos.Offset) {
 			hint = "remove the comma before " + t.word + ", lists have no trailing comma"
 		}
@@ -393,10 +396,12 @@ func isHex(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// queryAhead tells whether a query begins at the n-th token ahead, behind any number of '('.
+// queryAhead tells whether a query begins at the n-th token ahead, after any number of '('.
 func (p *parser) queryAhead(n int) bool {
-	for p.peek(n).op("(") {
-		n++
+	for limit := n + maxDepth; p.peek(n).op("("); n++ {
+		if n > limit {
+			return false // too deep to be parsed anyway
+		}
 	}
 	t := p.peek(n)
 	return t.is("SELECT") || t.is("VALUES") || t.is("WITH") || t.is("TABLE")
@@ -425,11 +430,11 @@ func (p *parser) parenthesis() ast.Expr {
 		r := &ast.Row{Elems: []ast.Expr{x}}
 		p.advance()
 		p.comma(func() { r.Elems = append(r.Elems, p.expr()) })
-		p.expectOp(")", "or ',' in the row")
+		p.closing(start, "or ',' in the row")
 		r.Span = p.span(start)
 		return r
 	}
-	p.expectOp(")", "")
+	p.closing(start, "")
 	if p.intervalAhead() {
 		b, ok := x.(*ast.Binary)
 		if !ok || b.Op != ast.OpSub {
@@ -443,7 +448,7 @@ func (p *parser) parenthesis() ast.Expr {
 	return x
 }
 
-// inParenthesis parses what stands behind '(': a query or an expression. For ((SELECT 1) UNION SELECT 2) only what follows
+// inParenthesis parses what stands after '(': a query or an expression. For ((SELECT 1) UNION SELECT 2) only what follows
 // the inner parenthesis tells which.
 func (p *parser) inParenthesis() ast.Expr {
 	start := p.tok().pos
@@ -477,7 +482,7 @@ func (p *parser) nameOrCall() ast.Expr {
 	id := &ast.Identifier{Parts: []ast.Name{p.nameHere()}}
 	for p.op(".") && !p.peek(1).op("*") {
 		p.advance()
-		id.Parts = append(id.Parts, p.name("a name behind the dot"))
+		id.Parts = append(id.Parts, p.name("a name after the dot"))
 	}
 	id.Span = p.span(start)
 	if p.op("(") {
@@ -516,7 +521,7 @@ func (p *parser) intervalUnit() *ast.IntervalUnit {
 		if u.From == "SECOND" && p.acceptOp(",") {
 			u.FracPrecision = p.smallInt("the precision of the seconds")
 		}
-		p.expectOp(")", "behind the precision")
+		p.expectOp(")", "after the precision")
 	}
 	if p.accept("TO") {
 		t := *p.tok()
@@ -527,7 +532,7 @@ func (p *parser) intervalUnit() *ast.IntervalUnit {
 		}
 		if u.To == "SECOND" && p.acceptOp("(") {
 			u.FracPrecision = p.smallInt("the precision of the seconds")
-			p.expectOp(")", "behind the precision")
+			p.expectOp(")", "after the precision")
 		}
 	}
 	u.Span = p.span(start)
@@ -583,7 +588,7 @@ func (p *parser) intervalAmount() ast.Expr {
 	case t.op("("):
 		p.advance()
 		x := p.expr()
-		p.expectOp(")", "behind the interval's amount")
+		p.expectOp(")", "after the interval's amount")
 		return x
 	case t.kind == tokInt, t.kind == tokDecimal, t.kind == tokDouble:
 		return p.number()

@@ -10,7 +10,7 @@ func (p *parser) from() ast.TableRef {
 		comma := p.advance()
 		if p.tok().kind == tokEOF || p.op(";") || p.op(")") || p.tok().kind == tokWord && startsClause[p.tok().word] {
 			t := *p.tok()
-			p.failAt(&t, "expected a table behind ',', found "+describe(&t), "remove the comma at "+comma.pos.String())
+			p.failAt(&t, "expected a table after ',', found "+describe(&t), "remove the comma at "+comma.pos.String())
 		}
 		right := p.joined()
 		t = &ast.Join{Span: p.span(start), Kind: ",", Left: t, Right: right}
@@ -18,7 +18,7 @@ func (p *parser) from() ast.TableRef {
 	return t
 }
 
-// joined parses a table reference with the joins behind it.
+// joined parses a table reference with the joins after it.
 func (p *parser) joined() ast.TableRef {
 	start := p.tok().pos
 	return p.joins(start, p.tableRef())
@@ -70,12 +70,12 @@ func (p *parser) joinKind() *ast.Join {
 		}
 		p.accept("OUTER")
 	case j.Natural:
-		p.fail("JOIN behind NATURAL")
+		p.fail("JOIN after NATURAL")
 	default:
 		return nil
 	}
 	if !p.accept("JOIN") {
-		p.fail("JOIN behind " + j.Kind)
+		p.fail("JOIN after " + j.Kind)
 	}
 	return j
 }
@@ -134,7 +134,7 @@ func (p *parser) namedTable(start ast.Pos, id *ast.Identifier) ast.TableRef {
 	}
 	t.Alias = p.tableAlias()
 	if p.kws("FOR", "SYSTEM_TIME") {
-		p.failHint("the end of the table", "the alias goes behind it: t FOR SYSTEM_TIME AS OF x AS "+t.Alias.Name.Text)
+		p.failHint("the end of the table", "the alias goes after it: t FOR SYSTEM_TIME AS OF x AS "+t.Alias.Name.Text)
 	}
 	t.Sample = p.sample()
 	t.Span = p.span(start)
@@ -154,23 +154,23 @@ func (p *parser) lateral(start ast.Pos) ast.TableRef {
 		x := p.tableParenthesis()
 		d, ok := x.(*ast.Derived)
 		if !ok {
-			p.failHint("a query behind LATERAL", "write LATERAL (SELECT ..) or LATERAL TABLE(f(x))")
+			p.failHint("a query after LATERAL", "write LATERAL (SELECT ..) or LATERAL TABLE(f(x))")
 		}
 		d.Lateral = true
 		d.Start = start
 		return d
 	}
-	p.failHint("TABLE(..), UNNEST(..) or a query in parentheses behind LATERAL", "write LATERAL TABLE(f(x))")
+	p.failHint("TABLE(..), UNNEST(..) or a query in parentheses after LATERAL", "write LATERAL TABLE(f(x))")
 	return nil
 }
 
 // tableFunction parses TABLE(f(..)).
 func (p *parser) tableFunction(start ast.Pos, lateral bool) ast.TableRef {
 	p.advance()
-	p.expectOp("(", "behind TABLE")
+	p.expectOp("(", "after TABLE")
 	id := p.identifier("a table function")
 	if !p.op("(") {
-		p.failHint("'(' behind the function's name", "a table is named without TABLE( ) in FROM")
+		p.failHint("'(' after the function's name", "a plain table is named without TABLE( ) in FROM")
 	}
 	c := &ast.Call{Func: id}
 	p.advance()
@@ -186,7 +186,7 @@ func (p *parser) tableFunction(start ast.Pos, lateral bool) ast.TableRef {
 func (p *parser) unnest(start ast.Pos, lateral bool) ast.TableRef {
 	p.advance()
 	u := &ast.Unnest{Lateral: lateral}
-	p.expectOp("(", "behind UNNEST")
+	p.expectOp("(", "after UNNEST")
 	c := &ast.Call{}
 	if p.bareQuery(c, (*parser).query) {
 		u.Exprs = []ast.Expr{c.Args[0].Value}
@@ -218,7 +218,7 @@ func (p *parser) tableParenthesis() ast.TableRef {
 }
 
 // queryOrJoin parses (..) in FROM: one of the results is set. ((SELECT 1) UNION ..) and ((SELECT 1) t JOIN ..) differ only
-// behind the inner parenthesis.
+// after the inner parenthesis.
 func (p *parser) queryOrJoin() (ast.Query, ast.TableRef) {
 	p.enter()
 	defer p.leave()
@@ -253,9 +253,9 @@ func (p *parser) queryOrJoin() (ast.Query, ast.TableRef) {
 		p.failHint("a join in the parentheses", "a single table stands without parentheses")
 	}
 	if p.op(",") {
-		p.failHint("')' behind the join", "write CROSS JOIN instead of the comma")
+		p.failHint("')' after the join", "write CROSS JOIN instead of the comma")
 	}
-	p.expectOp(")", "behind the join")
+	p.expectOp(")", "after the join")
 	return nil, t
 }
 
@@ -280,8 +280,8 @@ func (p *parser) sample() *ast.Sample {
 	if !p.accept("TABLESAMPLE") {
 		return nil
 	}
-	s := &ast.Sample{Method: p.expectOne("behind TABLESAMPLE", "BERNOULLI", "SYSTEM", "SUBSTITUTE")}
-	p.expectOp("(", "behind "+s.Method)
+	s := &ast.Sample{Method: p.expectOne("after TABLESAMPLE", "BERNOULLI", "SYSTEM", "SUBSTITUTE")}
+	p.expectOp("(", "after "+s.Method)
 	if s.Method == "SUBSTITUTE" {
 		s.Percent = p.str("a name")
 	} else {
@@ -290,23 +290,23 @@ func (p *parser) sample() *ast.Sample {
 		}
 		s.Percent = p.number().(*ast.Literal)
 	}
-	p.expectOp(")", "behind the percentage")
+	p.expectOp(")", "after the percentage")
 	if s.Method != "SUBSTITUTE" && p.accept("REPEATABLE") {
-		p.expectOp("(", "behind REPEATABLE")
+		p.expectOp("(", "after REPEATABLE")
 		s.Repeatable = p.integer("a seed")
-		p.expectOp(")", "behind the seed")
+		p.expectOp(")", "after the seed")
 	}
 	s.Span = p.span(start)
 	return s
 }
 
-// matchRecognize parses a MATCH_RECOGNIZE clause behind t; nil if there is none.
+// matchRecognize parses a MATCH_RECOGNIZE clause after t; nil if there is none.
 func (p *parser) matchRecognize(start ast.Pos, t ast.TableRef) ast.TableRef {
 	if !p.accept("MATCH_RECOGNIZE") {
 		return nil
 	}
 	m := &ast.MatchRecognize{Table: t}
-	p.expectOp("(", "behind MATCH_RECOGNIZE")
+	p.expectOp("(", "after MATCH_RECOGNIZE")
 	if p.accept("PARTITION") {
 		p.expect("in PARTITION BY", "BY")
 		p.comma(func() { m.Partition = append(m.Partition, p.expr()) })
@@ -318,7 +318,7 @@ func (p *parser) matchRecognize(start ast.Pos, t ast.TableRef) ast.TableRef {
 		p.comma(func() {
 			s := p.tok().pos
 			i := ast.SelectItem{X: p.expr()}
-			p.expect("behind the measure", "AS")
+			p.expect("after the measure", "AS")
 			n := p.name("a name for the measure")
 			i.Alias = &n
 			i.Span = p.span(s)
@@ -330,7 +330,7 @@ func (p *parser) matchRecognize(start ast.Pos, t ast.TableRef) ast.TableRef {
 	m.Pattern = p.patternText()
 	if p.accept("WITHIN") {
 		if !p.kw("INTERVAL") {
-			p.failHint("an interval behind WITHIN", "write WITHIN INTERVAL '1' HOUR")
+			p.failHint("an interval after WITHIN", "write WITHIN INTERVAL '1' HOUR")
 		}
 		m.Within = p.interval()
 	}
@@ -360,7 +360,7 @@ func (p *parser) matchRows(m *ast.MatchRecognize) {
 		m.After = "PAST LAST ROW"
 		return
 	}
-	p.expect("behind AFTER MATCH SKIP", "TO")
+	p.expect("after AFTER MATCH SKIP", "TO")
 	switch {
 	case p.accept("NEXT"):
 		p.expect("in SKIP TO NEXT ROW", "ROW")
@@ -379,7 +379,7 @@ func (p *parser) matchDefine(m *ast.MatchRecognize) {
 		p.comma(func() {
 			s := p.tok().pos
 			u := ast.PatternSubset{Name: p.name("a pattern variable")}
-			p.expectOp("=", "behind the variable of SUBSET")
+			p.expectOp("=", "after the variable of SUBSET")
 			u.Items = p.nameList("a pattern variable")
 			u.Span = p.span(s)
 			m.Subsets = append(m.Subsets, u)
@@ -389,7 +389,7 @@ func (p *parser) matchDefine(m *ast.MatchRecognize) {
 	p.comma(func() {
 		s := p.tok().pos
 		d := ast.PatternDefine{Name: p.name("a pattern variable")}
-		p.expect("behind the variable of DEFINE", "AS")
+		p.expect("after the variable of DEFINE", "AS")
 		d.Cond = p.expr()
 		d.Span = p.span(s)
 		m.Define = append(m.Define, d)

@@ -69,9 +69,9 @@ func (p *parser) jsonOn(j *ast.JSONPath) {
 	case "DEFAULT":
 		b.Value = p.expr()
 	case "EMPTY":
-		b.Kind += " " + p.expectOne("behind EMPTY", "ARRAY", "OBJECT")
+		b.Kind += " " + p.expectOne("after EMPTY", "ARRAY", "OBJECT")
 	}
-	p.expect("behind the behavior", "ON")
+	p.expect("after the behavior", "ON")
 	b.Span = p.span(start)
 	which := []string{"EMPTY", "ERROR"}
 	if j.Func == "JSON_EXISTS" {
@@ -79,7 +79,7 @@ func (p *parser) jsonOn(j *ast.JSONPath) {
 	}
 	t := *p.tok()
 	slot := &j.OnError
-	if p.expectOne("behind ON", which...) == "EMPTY" {
+	if p.expectOne("after ON", which...) == "EMPTY" {
 		slot = &j.OnEmpty
 	}
 	if *slot != nil {
@@ -125,7 +125,7 @@ func (p *parser) jsonPair() ast.JSONPair {
 	}
 	a.Key = p.expr()
 	if !p.accept("VALUE") && !p.acceptOp(":") {
-		p.failHint("VALUE behind the key", "write JSON_OBJECT('key' VALUE x)")
+		p.failHint("VALUE after the key", "write JSON_OBJECT('key' VALUE x)")
 	}
 	a.Value = p.expr()
 	a.Format = p.formatJSON()
@@ -159,9 +159,9 @@ func (p *parser) jsonArray() ast.Expr {
 	p.expectOp(")", "or ',' in "+word)
 	if word == "JSON_ARRAYAGG" && len(j.Order) == 0 && p.kws("WITHIN", "GROUP") {
 		p.accept("WITHIN", "GROUP")
-		p.expectOp("(", "behind WITHIN GROUP")
+		p.expectOp("(", "after WITHIN GROUP")
 		j.Order = p.orderBy()
-		p.expectOp(")", "behind ORDER BY")
+		p.expectOp(")", "after ORDER BY")
 	}
 	j.Span = p.span(start)
 	return j

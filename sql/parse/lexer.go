@@ -164,6 +164,9 @@ func (l *lexer) word() token {
 		}
 	}
 	l.advance(n)
+	if s == "$" {
+		return token{kind: tokOp, val: s}
+	}
 	return token{kind: tokWord, val: s, word: strings.ToUpper(s)}
 }
 
@@ -194,7 +197,7 @@ func (l *lexer) number() token {
 	return token{kind: kind, val: s[:n]}
 }
 
-// quoted reads '..' behind a prefix of n bytes; ” inside stands for one quote.
+// quoted reads '..' after a prefix of n bytes; ” inside stands for one quote.
 func (l *lexer) quoted(kind tokenKind, n int, charset string) token {
 	s := l.rest()
 	var b strings.Builder
@@ -300,12 +303,12 @@ func (l *lexer) operator(r rune, w int) token {
 		l.advance(len(o))
 		return token{kind: tokOp, val: o}
 	}
+	if r == '"' {
+		return l.doubleQuoted()
+	}
 	l.advance(w)
 	t := token{kind: tokBad, val: "unexpected character " + quoteRune(r)}
 	switch r {
-	case '"':
-		t.val = "double quotes are not used in this dialect"
-		t.hint = "names go in back-ticks (`name`), strings in single quotes ('text')"
 	case '\u2018', '\u2019', '\u201C', '\u201D':
 		t.hint = "this is a typographic quote: strings go in plain single quotes ('text')"
 	case '&':
@@ -316,6 +319,22 @@ func (l *lexer) operator(r rune, w int) token {
 		t.val = "unexpected no-break space"
 		t.hint = "replace it by an ordinary space"
 	}
+	return t
+}
+
+// doubleQuoted is the error of "..", up to the closing quote in the line.
+func (l *lexer) doubleQuoted() token {
+	t := token{kind: tokBad, val: "double quotes are not used in this dialect"}
+	line, _, _ := strings.Cut(l.rest(), "\n")
+	n := strings.IndexByte(line[1:], '"')
+	if n < 0 || n > 40 {
+		l.advance(1)
+		t.hint = "names go in back-ticks (`name`), strings in single quotes ('text')"
+		return t
+	}
+	text := line[1 : n+1]
+	t.hint = "a name goes in back-ticks: `" + text + "`, a string in single quotes: '" + text + "'"
+	l.advance(n + 2)
 	return t
 }
 

@@ -19,16 +19,19 @@ const maxErrors = 20
 type parser struct {
 	src   string
 	lx    *lexer
-	buf   []token // read but not yet consumed
+	buf   []token // buf[head:] is read but not yet consumed
+	head  int
 	end   ast.Pos // end of the last consumed token
 	depth int
+
+	first string // upper-case first word of the statement
 
 	// tried are the keywords that were looked for at the current token, for "did you mean".
 	tried []string
 	// alias is the last name taken as an alias without AS, with the keywords that could have stood there instead: in
 	// `SELECT a FORM t` the word FORM is taken as an alias, and only t shows the mistake.
 	alias     token
-	aliasNext int // offset of the token behind it
+	aliasNext int // offset of the token after it
 	aliasSet  []string
 }
 
@@ -78,7 +81,7 @@ func Type(src string) (t *ast.TypeName, err error) {
 	return t, nil
 }
 
-// Script parses a file of statements that are separated by semicolons. Behind a mistake it goes on with the next statement;
+// Script parses a file of statements that are separated by semicolons. After a mistake it goes on with the next statement;
 // the error is then an [*Error], or [Errors] if there are several. The statements before and between are given all the same.
 //
 // BEGIN STATEMENT SET; INSERT ..; END; becomes one [ast.StatementSet].
@@ -126,10 +129,14 @@ func (p *parser) scriptStatement() (s ast.Statement, err error) {
 	return s, nil
 }
 
-// skipStatement goes on behind the next semicolon.
+// skipStatement goes on after the next semicolon.
 func (p *parser) skipStatement() {
 	for !p.op(";") && p.tok().kind != tokEOF {
-		p.advance()
+		t := p.advance()
+		// A quote without end took the rest of its line, most likely with the semicolon.
+		if t.kind == tokBad && strings.HasSuffix(strings.TrimSpace(p.src[t.pos.Offset:t.end.Offset]), ";") {
+			return
+		}
 	}
 }
 
@@ -173,7 +180,7 @@ func (p *parser) clientStatement() ast.Statement {
 
 // rewind forgets look-ahead and puts the lexer at pos.
 func (p *parser) rewind(pos ast.Pos) {
-	p.buf = p.buf[:0]
+	p.buf, p.head = p.buf[:0], 0
 	p.lx.pos = pos
 }
 
@@ -234,16 +241,18 @@ func (p *parser) tok() *token { return p.peek(0) }
 
 // peek is the token n places ahead.
 func (p *parser) peek(n int) *token {
-	for len(p.buf) <= n {
+	for len(p.buf) <= p.head+n {
 		p.buf = append(p.buf, p.lx.next())
 	}
-	return &p.buf[n]
+	return &p.buf[p.head+n]
 }
 
 // advance consumes the current token.
 func (p *parser) advance() token {
 	t := *p.tok()
-	p.buf = p.buf[:copy(p.buf, p.buf[1:])]
+	if p.head++; p.head == len(p.buf) {
+		p.buf, p.head = p.buf[:0], 0
+	}
 	p.end = t.end
 	p.tried = p.tried[:0]
 	return t
@@ -346,6 +355,18 @@ func (p *parser) expectOp(s, where string) {
 	}
 }
 
+// closing consumes the ')' of the '(' at open or fails.
+func (p *parser) closing(open ast.Pos, where string) {
+	if p.acceptOp(")") {
+		return
+	}
+	hint := ""
+	if t := p.tok(); t.kind == tokEOF || t.op(";") || t.kind == tokWord && startsClause[t.word] {
+		hint = "the '(' at " + open.String() + " is not closed"
+	}
+	p.failHint("')'"+where2(where), hint)
+}
+
 // enter counts nesting; the caller defers leave.
 func (p *parser) enter() {
 	p.depth++
@@ -371,15 +392,17 @@ func (p *parser) failAt(t *token, msg, hint string) {
 // fail refuses the current token; expected is as "a column name" or "FROM after the select list".
 func (p *parser) fail(expected string) { p.failHint(expected, "") }
 
-// failHint is fail with advice for the case that nothing better is known.
+// failHint is fail with advice of its own.
 func (p *parser) failHint(expected, hint string) {
 	t := *p.tok()
 	if t.kind == tokBad {
 		p.failAt(&t, "", "")
 	}
 	p.checkAlias(&t)
-	if h := p.advice(&t, expected); h != "" {
-		hint = h
+	if hint == "" || t.kind == tokOp {
+		if h := p.advice(&t, expected); h != "" {
+			hint = h
+		}
 	}
 	p.failAt(&t, "expected "+expected+", found "+describe(&t), hint)
 }
@@ -433,13 +456,13 @@ func (p *parser) advice(t *token, expected string) string {
 		case "*/":
 			return "this ends a comment that was not begun; put a space between * and /"
 		case "/*+":
-			return "hints go right behind SELECT or a table name; an ordinary comment begins with /* and no +"
+			return "hints go right after SELECT or a table name; an ordinary comment begins with /* and no +"
 		}
 	}
 	if t.kind != tokWord {
 		return ""
 	}
-	if w := near(t.word, p.tried); w != "" {
+	if w := near(t.word, p.tried); w != "" && !reserved[t.word] {
 		return "did you mean " + w + "?"
 	}
 	if reserved[t.word] && strings.Contains(expected, "name") {
@@ -480,10 +503,60 @@ func shorten(s string) string {
 
 // expectEnd fails unless the statement is over.
 func (p *parser) expectEnd() {
-	if p.tok().kind != tokEOF {
-		p.fail("the end of the statement")
+	t := p.tok()
+	if t.kind == tokEOF {
+		return
 	}
+	hint := ""
+	switch {
+	case t.kind == tokWord && statements[t.word] != nil && p.firstOfLine(t):
+		hint = "if a new statement begins here, end the one before with a semicolon"
+	case t.kind == tokWord && clauses[t.word] != "" && near(t.word, p.tried) == "":
+		hint = "the clauses come in the order FROM, WHERE, GROUP BY, HAVING, WINDOW, QUALIFY, ORDER BY, LIMIT, OFFSET"
+	case t.op(")"):
+		hint = "there is no open '(' for it"
+	}
+	p.failHint(p.endings(), hint)
 }
+
+// firstOfLine tells whether only white space stands before t in its line.
+func (p *parser) firstOfLine(t *token) bool {
+	line := p.src[:t.pos.Offset]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	return t.pos.Line > 1 && strings.TrimSpace(line) == ""
+}
+
+// clauses are the words that may go on with a finished part of a statement, and how a message calls them.
+var clauses = map[string]string{
+	"FROM": "FROM", "WHERE": "WHERE", "GROUP": "GROUP BY", "HAVING": "HAVING", "WINDOW": "WINDOW", "QUALIFY": "QUALIFY",
+	"ORDER": "ORDER BY", "LIMIT": "LIMIT", "OFFSET": "OFFSET",
+}
+
+// alsoEnds are further such words; out of place they get no advice.
+var alsoEnds = map[string]string{
+	"COMMENT": "COMMENT", "PARTITIONED": "PARTITIONED BY", "WITH": "WITH", "LIKE": "LIKE", "AS": "AS",
+}
+
+// endings says what could stand instead of a token after a finished statement: some clauses that were looked for, or the end.
+func (p *parser) endings() string {
+	var out []string
+	for _, w := range p.tried {
+		c := clauses[w]
+		if c == "" && p.statementIsDDL() {
+			c = alsoEnds[w]
+		}
+		if c != "" && !contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	if len(out) > 6 {
+		out = out[:6]
+	}
+	return orList(append(out, "the end of the statement"))
+}
+
+// statementIsDDL tells whether the statement at hand is a CREATE.
+func (p *parser) statementIsDDL() bool { return p.first == "CREATE" || p.first == "REPLACE" }
 
 // name parses one name; what says of what, as "a column name".
 func (p *parser) name(what string) ast.Name {
@@ -519,7 +592,7 @@ func (p *parser) identifier(what string) *ast.Identifier {
 	start := p.tok().pos
 	id := &ast.Identifier{Parts: []ast.Name{p.name(what)}}
 	for p.acceptOp(".") {
-		id.Parts = append(id.Parts, p.name(what+" behind the dot"))
+		id.Parts = append(id.Parts, p.name(what+" after the dot"))
 	}
 	id.Span = p.span(start)
 	return id
@@ -560,6 +633,20 @@ func (p *parser) str(what string) *ast.Literal {
 	return nil
 }
 
+// plainStr parses a string that Flink's parser takes in its simplest form only: no prefix, no continuation.
+func (p *parser) plainStr(what string) *ast.Literal {
+	t := p.tok()
+	if t.kind != tokString && t.kind != tokUnicode {
+		return p.str(what)
+	}
+	if p.src[t.pos.Offset] != '\'' {
+		p.failHint(what+" in single quotes", "write a plain '..' string here, without a prefix")
+	}
+	l := *p.tok()
+	p.advance()
+	return &ast.Literal{Span: p.span(l.pos), Kind: ast.StringLit, Text: l.val}
+}
+
 // stringLiteral parses the string at hand and those that follow it directly, which continue it.
 func (p *parser) stringLiteral() *ast.Literal {
 	first := p.advance()
@@ -567,7 +654,8 @@ func (p *parser) stringLiteral() *ast.Literal {
 	if c := strings.ToUpper(first.charset); c != "" && c != "N" && !charsets[c] {
 		p.failAt(&first, "unknown character set "+strconv.Quote(first.charset), "write a plain '..' string")
 	}
-	for p.tok().kind == tokString && p.src[p.tok().pos.Offset] == '\'' {
+	escaped := p.src[first.pos.Offset] == 'e' || p.src[first.pos.Offset] == 'E'
+	for !escaped && p.tok().kind == tokString && p.src[p.tok().pos.Offset] == '\'' {
 		l.Text += p.advance().val
 	}
 	if first.kind == tokUnicode {
@@ -581,13 +669,13 @@ func (p *parser) stringLiteral() *ast.Literal {
 // charsets are the character sets of _name'..' strings that Flink knows.
 var charsets = wordSet(`LATIN1 UTF8 UTF16 UTF32 ASCII US-ASCII ISO-8859-1 UTF-8 UTF-16 UTF-16LE UTF-16BE UTF16LE UTF16BE UTF-32 ISO8859-1`)
 
-// unicodeText undoes the escapes of a U&'..' string, with UESCAPE behind it.
+// unicodeText undoes the escapes of a U&'..' string, with UESCAPE after it.
 func (p *parser) unicodeText(first *token, text string) string {
 	escape := '\\'
 	if p.accept("UESCAPE") {
 		t := p.tok()
 		if t.kind != tokString {
-			p.fail("one character in single quotes behind UESCAPE")
+			p.fail("one character in single quotes after UESCAPE")
 		}
 		if utf8.RuneCountInString(t.val) != 1 {
 			p.failAt(t, "UESCAPE takes exactly one character", "write UESCAPE '!', for instance")

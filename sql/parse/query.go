@@ -81,7 +81,7 @@ func (p *parser) operand() ast.Query {
 	return nil
 }
 
-// ordered parses ORDER BY, LIMIT, OFFSET and FETCH behind q.
+// ordered parses ORDER BY, LIMIT, OFFSET and FETCH after q.
 func (p *parser) ordered(start ast.Pos, q ast.Query) ast.Query {
 	o := &ast.Ordered{Query: q}
 	any := false
@@ -97,7 +97,7 @@ func (p *parser) ordered(start ast.Pos, q ast.Query) ast.Query {
 		o.Offset = p.count("OFFSET")
 		p.acceptOne("ROW", "ROWS")
 		if p.kw("LIMIT") {
-			p.failAt(p.tok(), "LIMIT stands before OFFSET", "write LIMIT n OFFSET m")
+			p.failAt(p.tok(), "LIMIT goes before OFFSET", "write LIMIT n OFFSET m")
 		}
 		if p.kw("FETCH") {
 			p.fetch(o)
@@ -130,9 +130,9 @@ func (p *parser) limit(o *ast.Ordered) bool {
 
 func (p *parser) fetch(o *ast.Ordered) {
 	p.advance()
-	p.expectOne("behind FETCH", "FIRST", "NEXT")
+	p.expectOne("after FETCH", "FIRST", "NEXT")
 	o.Limit = p.count("FETCH FIRST")
-	p.expectOne("behind the number of FETCH", "ROW", "ROWS")
+	p.expectOne("after the number of FETCH", "ROW", "ROWS")
 	p.expect("at the end of FETCH", "ONLY")
 }
 
@@ -146,7 +146,7 @@ func (p *parser) count(of string) ast.Expr {
 		p.advance()
 		return &ast.Param{Span: p.span(p.end)}
 	}
-	p.fail("a number behind " + of)
+	p.fail("a number after " + of)
 	return nil
 }
 
@@ -159,8 +159,8 @@ func (p *parser) with() *ast.With {
 		if p.op("(") {
 			c.Columns = p.nameList("a column name")
 		}
-		p.expect("behind the name in WITH", "AS")
-		p.expectOp("(", "and a query behind AS")
+		p.expect("after the name in WITH", "AS")
+		p.expectOp("(", "and a query after AS")
 		c.Query = p.query()
 		p.expectOp(")", "at the end of the query")
 		c.Span = p.span(start)
@@ -254,10 +254,13 @@ func (p *parser) selectCore() ast.Query {
 	case "ALL":
 		s.All = true
 	}
+	if p.kw("TOP") && p.peek(1).kind == tokInt {
+		p.failAt(p.tok(), "TOP is not in this dialect", "write LIMIT "+p.peek(1).val+" at the end of the query")
+	}
 	p.comma(func() { s.Items = append(s.Items, p.selectItem()) })
 	if p.accept("FROM") {
 		p.fromClauses(s)
-	} else if p.kw("WHERE") || p.kw("GROUP") || p.kw("HAVING") || p.kw("WINDOW") || p.kw("QUALIFY") {
+	} else if t := p.tok(); t.is("WHERE") || t.is("GROUP") || t.is("HAVING") || t.is("WINDOW") || t.is("QUALIFY") {
 		p.failHint("FROM before "+p.tok().word, "write FROM and a table first; a constant row is (VALUES 1)")
 	}
 	s.Span = p.span(start)
@@ -280,7 +283,7 @@ func (p *parser) fromClauses(s *ast.Select) {
 		p.comma(func() {
 			start := p.tok().pos
 			w := ast.NamedWindow{Name: p.name("a window's name")}
-			p.expect("behind the window's name", "AS")
+			p.expect("after the window's name", "AS")
 			w.Spec = p.window(false)
 			w.Span = p.span(start)
 			s.Windows = append(s.Windows, w)
@@ -317,9 +320,9 @@ func (p *parser) selectItem() ast.SelectItem {
 func (p *parser) aliasName(instead []string) *ast.Name {
 	if p.accept("AS") {
 		if k := p.tok().kind; k == tokString {
-			p.failHint("an alias behind AS", "an alias is a name: `"+p.tok().val+"`")
+			p.failHint("an alias after AS", "an alias is a name: `"+p.tok().val+"`")
 		}
-		n := p.name("an alias name behind AS")
+		n := p.name("an alias name after AS")
 		return &n
 	}
 	if p.tok().kind == tokString {
@@ -336,12 +339,12 @@ func (p *parser) aliasName(instead []string) *ast.Name {
 func (p *parser) groupBy() *ast.GroupBy {
 	start := p.tok().pos
 	p.expect("", "GROUP")
-	p.expect("behind GROUP", "BY")
+	p.expect("after GROUP", "BY")
 	g := &ast.GroupBy{}
 	if q := p.acceptOne("DISTINCT", "ALL"); q != "" {
 		g.Quantifier = q
 		if p.tok().kind == tokEOF || p.op(";") {
-			p.failHint("a column behind GROUP BY "+q, "list the columns: GROUP BY ALL alone is not in this dialect")
+			p.failHint("a column after GROUP BY "+q, "list the columns: GROUP BY ALL alone is not in this dialect")
 		}
 	}
 	p.comma(func() { g.Items = append(g.Items, p.groupItem()) })
@@ -359,12 +362,12 @@ func (p *parser) groupItem() ast.GroupItem {
 		g.Kind = "GROUPING SETS"
 		p.advance()
 		p.advance()
-		p.expectOp("(", "behind GROUPING SETS")
+		p.expectOp("(", "after GROUPING SETS")
 		p.comma(func() { g.Sets = append(g.Sets, p.groupItem()) })
 		p.expectOp(")", "or ',' in GROUPING SETS")
 	case p.kw("ROLLUP") || p.kw("CUBE"):
 		g.Kind = p.advance().word
-		p.expectOp("(", "behind "+g.Kind)
+		p.expectOp("(", "after "+g.Kind)
 		p.comma(func() { g.Exprs = append(g.Exprs, p.expr()) })
 		p.expectOp(")", "or ',' in "+g.Kind)
 	case p.op("(") && p.peek(1).op(")"):
@@ -433,7 +436,7 @@ func (p *parser) hintOption() ast.Option {
 	} else {
 		o.Key = p.str("an option's key")
 	}
-	p.expectOp("=", "behind the option's key")
+	p.expectOp("=", "after the option's key")
 	o.Value = p.str("the option's value")
 	o.Span = p.span(start)
 	return o
@@ -441,12 +444,15 @@ func (p *parser) hintOption() ast.Option {
 
 // patternText parses the pattern of MATCH_RECOGNIZE up to its ')' and gives its tokens.
 func (p *parser) patternText() string {
-	p.expectOp("(", "behind PATTERN")
+	p.expectOp("(", "after PATTERN")
 	var words []string
 	if p.acceptOp("^") {
 		words = append(words, "^")
 	}
 	p.pattern(&words, ")")
+	if p.acceptOp("$") {
+		words = append(words, "$")
+	}
 	p.expectOp(")", "at the end of PATTERN")
 	return strings.Join(words, " ")
 }
@@ -465,7 +471,7 @@ func (p *parser) pattern(words *[]string, closing string) {
 		return s
 	}
 	empty := true
-	for !p.op(closing) {
+	for !p.op(closing) && !p.op("$") {
 		switch {
 		case p.op("("):
 			take()
@@ -477,13 +483,13 @@ func (p *parser) pattern(words *[]string, closing string) {
 		case p.op("{"):
 			take()
 			if !p.op("-") {
-				p.fail("'-' behind '{' in the pattern")
+				p.fail("'-' after '{' in the pattern")
 			}
 			take()
 			p.pattern(words, "-")
 			take()
 			if !p.op("}") {
-				p.fail("'}' behind '-' in the pattern")
+				p.fail("'}' after '-' in the pattern")
 			}
 			take()
 		case p.kw("PERMUTE"):
@@ -508,7 +514,7 @@ func (p *parser) pattern(words *[]string, closing string) {
 func (p *parser) permute(take func() string, words *[]string) {
 	take()
 	if !p.op("(") {
-		p.fail("'(' behind PERMUTE")
+		p.fail("'(' after PERMUTE")
 	}
 	take()
 	for {

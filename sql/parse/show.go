@@ -10,7 +10,7 @@ func (p *parser) show() ast.Statement {
 	case p.accept("CREATE"):
 		p.showCreate(s)
 	case p.accept("CURRENT"):
-		s.What = "CURRENT " + p.expectOne("behind SHOW CURRENT", "CATALOG", "DATABASE")
+		s.What = "CURRENT " + p.expectOne("after SHOW CURRENT", "CATALOG", "DATABASE")
 	case p.accept("CATALOGS"):
 		s.What = "CATALOGS"
 		p.showLike(s, true)
@@ -21,18 +21,18 @@ func (p *parser) show() ast.Statement {
 		}
 		p.showLike(s, true)
 	case p.accept("MATERIALIZED"):
-		p.expect("behind MATERIALIZED", "TABLES")
+		p.expect("after MATERIALIZED", "TABLES")
 		p.showList(s, "MATERIALIZED TABLES", false)
 	case p.kw("TABLES") || p.kw("VIEWS") || p.kw("MODELS") || p.kw("CONNECTIONS"):
 		p.showList(s, p.advance().word, false)
 	case p.kw("FUNCTIONS") || p.kw("PROCEDURES"):
 		p.showList(s, p.advance().word, true)
 	case p.accept("USER"):
-		p.expect("behind USER", "FUNCTIONS")
+		p.expect("after USER", "FUNCTIONS")
 		p.showList(s, "USER FUNCTIONS", true)
 	case p.accept("COLUMNS"):
 		s.What = "COLUMNS"
-		p.expectOne("behind COLUMNS", "FROM", "IN")
+		p.expectOne("after COLUMNS", "FROM", "IN")
 		s.Name = p.identifier("a table name")
 		p.showLike(s, false)
 	case p.accept("PARTITIONS"):
@@ -42,12 +42,12 @@ func (p *parser) show() ast.Statement {
 			s.Partition = p.partition(false, "write PARTITION (p = 'v')")
 		}
 	case p.accept("FULL"):
-		p.expect("behind FULL", "MODULES")
+		p.expect("after FULL", "MODULES")
 		s.What = "FULL MODULES"
 	case p.kw("MODULES") || p.kw("JARS") || p.kw("JOBS"):
 		s.What = p.advance().word
 	default:
-		p.fail("TABLES, VIEWS, CATALOGS, DATABASES, FUNCTIONS, COLUMNS, PARTITIONS, JOBS, CREATE TABLE or the like behind SHOW")
+		p.fail("TABLES, VIEWS, CATALOGS, DATABASES, FUNCTIONS, COLUMNS, PARTITIONS, JOBS, CREATE TABLE or the like after SHOW")
 	}
 	s.Span = p.span(start)
 	return s
@@ -56,14 +56,14 @@ func (p *parser) show() ast.Statement {
 func (p *parser) showCreate(s *ast.Show) {
 	switch {
 	case p.accept("MATERIALIZED"):
-		p.expect("behind MATERIALIZED", "TABLE")
+		p.expect("after MATERIALIZED", "TABLE")
 		s.What = "CREATE MATERIALIZED TABLE"
 		s.Name = p.identifier("a table name")
 	case p.accept("CATALOG"):
 		s.What = "CREATE CATALOG"
 		s.Name = p.simpleIdentifier("a catalog name")
 	default:
-		w := p.expectOne("behind SHOW CREATE", "TABLE", "VIEW", "CATALOG", "MODEL", "CONNECTION")
+		w := p.expectOne("after SHOW CREATE", "TABLE", "VIEW", "CATALOG", "MODEL", "CONNECTION")
 		s.What = "CREATE " + w
 		s.Name = p.identifier("the name of a " + lower(w))
 	}
@@ -91,10 +91,10 @@ func (p *parser) showLike(s *ast.Show, ilike bool) {
 		p.advance()
 		s.LikeOp = "ILIKE"
 	case not:
-		p.fail("LIKE behind NOT")
+		p.fail("LIKE after NOT")
 	default:
 		return
 	}
 	s.NotLike = not
-	s.Pattern = p.str("a pattern")
+	s.Pattern = p.plainStr("a pattern")
 }

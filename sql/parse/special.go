@@ -93,7 +93,7 @@ func (p *parser) caseExpr() ast.Expr {
 		w := ast.When{}
 		ws := p.advance().pos
 		p.comma(func() { w.Conds = append(w.Conds, p.expr()) })
-		p.expect("behind the condition of WHEN", "THEN")
+		p.expect("after the condition of WHEN", "THEN")
 		w.Result = p.expr()
 		w.Span = p.span(ws)
 		c.Whens = append(c.Whens, w)
@@ -115,7 +115,7 @@ func (p *parser) cast() ast.Expr {
 	c.X = p.expr()
 	p.expect("in CAST(x AS type)", "AS")
 	c.Type = p.castType()
-	p.expectOp(")", "behind the type of "+word)
+	p.expectOp(")", "after the type of "+word)
 	c.Span = p.span(start)
 	return c
 }
@@ -226,7 +226,7 @@ func (p *parser) floor() ast.Expr {
 	x := p.expr()
 	if p.accept("TO") {
 		r := &ast.RoundTo{Ceil: word != "FLOOR", X: x, Unit: p.timeUnit()}
-		p.expectOp(")", "behind the unit")
+		p.expectOp(")", "after the unit")
 		r.Span = p.span(start)
 		return r
 	}
@@ -354,7 +354,7 @@ func (p *parser) plainCall() ast.Expr {
 func (p *parser) noArgs() ast.Expr {
 	t := *p.tok()
 	start, word := p.open()
-	p.expectOp(")", "behind "+word+"(")
+	p.expectOp(")", "after "+word+"(")
 	c := p.madeCall(t)
 	c.Span = p.span(start)
 	return c

@@ -54,6 +54,7 @@ func (p *parser) statement() ast.Statement {
 	if t.kind == tokEOF || t.op(";") {
 		p.failAt(&t, "expected a statement, found "+describe(&t), "")
 	}
+	p.first = t.word
 	f := statements[t.word]
 	if t.kind != tokWord || f == nil {
 		hint := statementAdvice[t.word]
@@ -75,7 +76,7 @@ func (p *parser) insert() *ast.Insert {
 	start := p.tok().pos
 	p.expect("", "INSERT")
 	i := &ast.Insert{}
-	verb := p.expectOne("behind INSERT", "INTO", "OVERWRITE")
+	verb := p.expectOne("after INSERT", "INTO", "OVERWRITE")
 	i.Overwrite = verb == "OVERWRITE"
 	if p.kw("TABLE") || p.kw("INTO") {
 		p.failHint("a table name", "write INSERT "+verb+" t, without "+p.tok().word)
@@ -91,12 +92,12 @@ func (p *parser) insert() *ast.Insert {
 		i.Columns = p.insertColumns()
 	}
 	if p.kw("PARTITION") {
-		p.failHint("a query", "PARTITION (..) stands before the column list")
+		p.failHint("a query", "PARTITION (..) goes before the column list")
 	}
 	i.Query = p.query()
 	if p.accept("ON") {
-		p.expect("behind ON", "CONFLICT", "DO")
-		i.OnConflict = p.expectOne("behind ON CONFLICT DO", "NOTHING", "ERROR", "DEDUPLICATE")
+		p.expect("after ON", "CONFLICT", "DO")
+		i.OnConflict = p.expectOne("after ON CONFLICT DO", "NOTHING", "ERROR", "DEDUPLICATE")
 	}
 	i.Span = p.span(start)
 	return i
@@ -113,7 +114,7 @@ func (p *parser) insertColumns() []*ast.Identifier {
 // partition parses PARTITION (a = 'x', b = 1). With bare, names without a value are allowed.
 func (p *parser) partition(bare bool, hint string) []ast.PartitionValue {
 	p.expect("", "PARTITION")
-	p.expectOp("(", "behind PARTITION")
+	p.expectOp("(", "after PARTITION")
 	var out []ast.PartitionValue
 	p.comma(func() {
 		start := p.tok().pos
@@ -121,7 +122,7 @@ func (p *parser) partition(bare bool, hint string) []ast.PartitionValue {
 		if p.acceptOp("=") {
 			v.Value = p.constant()
 		} else if !bare {
-			p.failHint("'=' and "+"a value behind the partition column", hint)
+			p.failHint("'=' and "+"a value after the partition column", hint)
 		}
 		v.Span = p.span(start)
 		out = append(out, v)
@@ -173,7 +174,7 @@ func (p *parser) execute() ast.Statement {
 		q := p.query()
 		return &ast.ExecuteQuery{Span: p.span(start), Query: q}
 	}
-	p.fail("INSERT, STATEMENT SET, PLAN or a query behind EXECUTE")
+	p.fail("INSERT, STATEMENT SET, PLAN or a query after EXECUTE")
 	return nil
 }
 
@@ -181,8 +182,8 @@ func (p *parser) execute() ast.Statement {
 func (p *parser) statementSet() *ast.StatementSet {
 	start := p.tok().pos
 	p.expect("", "STATEMENT")
-	p.expect("behind STATEMENT", "SET")
-	p.expect("behind STATEMENT SET", "BEGIN")
+	p.expect("after STATEMENT", "SET")
+	p.expect("after STATEMENT SET", "BEGIN")
 	s := &ast.StatementSet{}
 	for !p.kw("END") {
 		if !p.kw("INSERT") {
@@ -192,7 +193,7 @@ func (p *parser) statementSet() *ast.StatementSet {
 			p.failHint("INSERT or END in the statement set", "only INSERT statements may stand in a statement set")
 		}
 		s.Inserts = append(s.Inserts, p.insert())
-		p.expectOp(";", "behind the INSERT in the statement set")
+		p.expectOp(";", "after the INSERT in the statement set")
 	}
 	if len(s.Inserts) == 0 {
 		p.fail("INSERT in the statement set")
@@ -204,7 +205,7 @@ func (p *parser) statementSet() *ast.StatementSet {
 
 func (p *parser) begin() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind BEGIN", "STATEMENT", "SET")
+	p.expect("after BEGIN", "STATEMENT", "SET")
 	return &ast.BeginStatementSet{Span: p.span(start)}
 }
 
@@ -219,15 +220,15 @@ func (p *parser) compile() ast.Statement {
 	words := []string{"COMPILE", "PLAN"}
 	both := p.accept("AND")
 	if both {
-		p.expect("behind COMPILE AND", "EXECUTE")
+		p.expect("after COMPILE AND", "EXECUTE")
 		words = []string{"COMPILE", "AND", "EXECUTE", "PLAN"}
 	}
-	p.expect("behind COMPILE", "PLAN")
+	p.expect("after COMPILE", "PLAN")
 	p.str("the plan's file")
 	if !both {
 		p.ifNotExists()
 	}
-	p.expect("behind the plan's file", "FOR")
+	p.expect("after the plan's file", "FOR")
 	if p.kw("STATEMENT") {
 		p.statementSet()
 	} else {
@@ -241,6 +242,9 @@ func (p *parser) ifNotExists() bool {
 		return false
 	}
 	p.advance()
+	if p.kw("EXISTS") {
+		p.failHint("NOT EXISTS after IF", "write IF NOT EXISTS here, IF EXISTS belongs to DROP")
+	}
 	p.expect("in IF NOT EXISTS", "NOT", "EXISTS")
 	return true
 }
@@ -268,7 +272,7 @@ func (p *parser) explain() ast.Statement {
 		e.PlanFor = p.accept("PLAN", "FOR")
 	case p.kw("PLAN"):
 		p.advance()
-		p.fail("FOR behind PLAN")
+		p.fail("FOR after PLAN")
 	default:
 		p.explainDetails(e)
 	}
@@ -290,7 +294,7 @@ func (p *parser) explain() ast.Statement {
 			p.failAt(&t, "EXPLAIN takes a CREATE TABLE only if it has AS and a query", "explain the query or the INSERT")
 		}
 	default:
-		p.failHint("a query, INSERT or STATEMENT SET behind EXPLAIN", "the details are "+orList(explainDetails))
+		p.failHint("a query, INSERT or STATEMENT SET after EXPLAIN", "the details are "+orList(explainDetails))
 	}
 	e.Span = p.span(start)
 	return e
@@ -327,7 +331,7 @@ func (p *parser) describe() ast.Statement {
 		d.Name = p.simpleIdentifier("a catalog name")
 	case p.accept("JOB"):
 		d.Object = "JOB"
-		d.Job = p.str("the job's id")
+		d.Job = p.plainStr("the job's id")
 	case p.kw("DATABASE") || p.kw("FUNCTION") || p.kw("MODEL") || p.kw("CONNECTION"):
 		d.Object = p.advance().word
 		d.Extended = p.accept("EXTENDED")
@@ -373,7 +377,7 @@ func (p *parser) use() ast.Statement {
 
 func (p *parser) loadModule() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind LOAD", "MODULE")
+	p.expect("after LOAD", "MODULE")
 	p.name("a module name")
 	p.withOptions()
 	return p.other(start, "LOAD", "MODULE")
@@ -381,7 +385,7 @@ func (p *parser) loadModule() ast.Statement {
 
 func (p *parser) unloadModule() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind UNLOAD", "MODULE")
+	p.expect("after UNLOAD", "MODULE")
 	p.name("a module name")
 	return p.other(start, "UNLOAD", "MODULE")
 }
@@ -392,7 +396,7 @@ func (p *parser) set() ast.Statement {
 	s := &ast.Set{}
 	if p.tok().kind != tokEOF && !p.op(";") {
 		s.Key = p.str("the option's key")
-		p.expectOp("=", "behind the option's key")
+		p.expectOp("=", "after the option's key")
 		s.Value = p.str("the option's value")
 	}
 	s.Span = p.span(start)
@@ -413,27 +417,27 @@ func (p *parser) reset() ast.Statement {
 func (p *parser) jar() ast.Statement {
 	start := p.tok().pos
 	verb := p.advance().word
-	p.expect("behind "+verb, "JAR")
-	j := &ast.Jar{Remove: verb == "REMOVE", Path: p.str("the jar's path")}
+	p.expect("after "+verb, "JAR")
+	j := &ast.Jar{Remove: verb == "REMOVE", Path: p.plainStr("the jar's path")}
 	j.Span = p.span(start)
 	return j
 }
 
 func (p *parser) stopJob() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind STOP", "JOB")
-	s := &ast.StopJob{Job: p.str("the job's id")}
+	p.expect("after STOP", "JOB")
+	s := &ast.StopJob{Job: p.plainStr("the job's id")}
 	for p.kw("WITH") {
 		p.advance()
 		t := *p.tok()
-		w := p.expectOne("behind WITH", "SAVEPOINT", "DRAIN")
+		w := p.expectOne("after WITH", "SAVEPOINT", "DRAIN")
 		switch {
 		case w == "SAVEPOINT" && !s.Savepoint:
 			s.Savepoint = true
 		case w == "DRAIN" && s.Savepoint && !s.Drain:
 			s.Drain = true
 		default:
-			p.failAt(&t, "WITH DRAIN stands only behind WITH SAVEPOINT", "write STOP JOB 'id' WITH SAVEPOINT WITH DRAIN")
+			p.failAt(&t, "WITH DRAIN is allowed only after WITH SAVEPOINT", "write STOP JOB 'id' WITH SAVEPOINT WITH DRAIN")
 		}
 	}
 	s.Span = p.span(start)
@@ -442,7 +446,7 @@ func (p *parser) stopJob() ast.Statement {
 
 func (p *parser) analyze() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind ANALYZE", "TABLE")
+	p.expect("after ANALYZE", "TABLE")
 	p.identifier("a table name")
 	if p.kw("PARTITION") {
 		p.partition(true, "")
@@ -450,9 +454,9 @@ func (p *parser) analyze() ast.Statement {
 	p.expect("in ANALYZE TABLE t COMPUTE STATISTICS", "COMPUTE", "STATISTICS")
 	if p.accept("FOR") {
 		if p.accept("ALL") {
-			p.expect("behind FOR ALL", "COLUMNS")
+			p.expect("after FOR ALL", "COLUMNS")
 		} else {
-			p.expect("behind FOR", "COLUMNS")
+			p.expect("after FOR", "COLUMNS")
 			p.comma(func() { p.name("a column name") })
 		}
 	}
@@ -461,14 +465,14 @@ func (p *parser) analyze() ast.Statement {
 
 func (p *parser) truncate() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind TRUNCATE", "TABLE")
+	p.expect("after TRUNCATE", "TABLE")
 	p.identifier("a table name")
 	return p.other(start, "TRUNCATE", "TABLE")
 }
 
 func (p *parser) delete() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind DELETE", "FROM")
+	p.expect("after DELETE", "FROM")
 	p.identifier("a table name")
 	p.hintsAndAlias()
 	if p.accept("WHERE") {
@@ -497,10 +501,10 @@ func (p *parser) update() ast.Statement {
 
 // assignments parses SET a = x, b = y.
 func (p *parser) assignments() {
-	p.expect("behind the table of UPDATE", "SET")
+	p.expect("after the table of UPDATE", "SET")
 	p.comma(func() {
 		p.name("a column name")
-		p.expectOp("=", "behind the column")
+		p.expectOp("=", "after the column")
 		p.expr()
 	})
 }
@@ -509,7 +513,7 @@ func (p *parser) callProcedure() ast.Statement {
 	start := p.advance().pos
 	c := &ast.Call{Func: p.identifier("a procedure's name")}
 	if !p.op("(") {
-		p.fail("'(' behind the procedure's name")
+		p.fail("'(' after the procedure's name")
 	}
 	p.advance()
 	if p.kw("DISTINCT") || p.kw("ALL") || p.op("*") {
@@ -522,22 +526,22 @@ func (p *parser) callProcedure() ast.Statement {
 // merge parses MERGE INTO.
 func (p *parser) merge() ast.Statement {
 	start := p.advance().pos
-	p.expect("behind MERGE", "INTO")
+	p.expect("after MERGE", "INTO")
 	p.identifier("a table name")
 	p.hintsAndAlias()
-	p.expect("behind the table of MERGE", "USING")
+	p.expect("after the table of MERGE", "USING")
 	p.tableRef()
-	p.expect("behind the source of MERGE", "ON")
+	p.expect("after the source of MERGE", "ON")
 	p.expr()
 	if !p.kw("WHEN") {
 		p.fail("WHEN in MERGE")
 	}
 	if p.accept("WHEN", "MATCHED") {
-		p.expect("behind WHEN MATCHED", "THEN", "UPDATE")
+		p.expect("after WHEN MATCHED", "THEN", "UPDATE")
 		p.assignments()
 	}
 	if p.accept("WHEN", "NOT", "MATCHED") {
-		p.expect("behind WHEN NOT MATCHED", "THEN", "INSERT")
+		p.expect("after WHEN NOT MATCHED", "THEN", "INSERT")
 		p.mergeInsert()
 	}
 	return p.other(start, "MERGE")
@@ -551,6 +555,6 @@ func (p *parser) mergeInsert() {
 	p.expect("in the INSERT of MERGE", "VALUES")
 	p.valuesRow()
 	if paren {
-		p.expectOp(")", "behind VALUES")
+		p.expectOp(")", "after VALUES")
 	}
 }

@@ -82,7 +82,7 @@ func (p *parser) castType() *ast.TypeName {
 		t = p.collection(t, n)
 	}
 	if p.kw("NOT") || p.kw("NULL") {
-		p.failHint("')' behind the type", "the result of a cast takes NULL if its argument does: leave out the nullability")
+		p.failHint("')' after the type", "the result of a cast takes NULL if its argument does: leave out the nullability")
 	}
 	return t
 }
@@ -103,7 +103,7 @@ func (p *parser) bareType() *ast.TypeName {
 	case w == "ARRAY" || w == "MULTISET":
 		p.advance()
 		t = newType(ast.TypeKind(w))
-		p.expectOp("<", "behind "+w+", as in "+w+"<INT>")
+		p.expectOp("<", "after "+w+", as in "+w+"<INT>")
 		t.Elem = p.typeName()
 		p.closeAngle()
 	case w == "MAP" && p.peek(1).op("<"):
@@ -115,11 +115,11 @@ func (p *parser) bareType() *ast.TypeName {
 	case w == "RAW":
 		p.advance()
 		t = newType(ast.TypeRaw)
-		p.expectOp("(", "behind RAW")
+		p.expectOp("(", "after RAW")
 		t.Args = append(t.Args, p.str("the class").Text)
-		p.expectOp(",", "behind the class of RAW")
+		p.expectOp(",", "after the class of RAW")
 		t.Args = append(t.Args, p.str("the serializer's snapshot").Text)
-		p.expectOp(")", "behind RAW(..")
+		p.expectOp(")", "after RAW(..")
 	case w == "STRUCTURED":
 		p.advance()
 		t = p.structuredType()
@@ -188,12 +188,12 @@ func (p *parser) scalarType(t *ast.TypeName, params int) {
 		if params == 2 && p.acceptOp(",") {
 			t.Scale = p.smallInt("the scale")
 		}
-		p.expectOp(")", "behind the precision of "+string(t.Kind))
+		p.expectOp(")", "after the precision of "+string(t.Kind))
 	}
 	switch t.Kind {
 	case ast.TypeChar, ast.TypeVarChar:
 		if p.accept("CHARACTER") {
-			p.expect("behind CHARACTER", "SET")
+			p.expect("after CHARACTER", "SET")
 			p.identifier("the name of a character set")
 		}
 	case ast.TypeTime, ast.TypeTimestamp:
@@ -219,7 +219,7 @@ func (p *parser) timeZone(t *ast.TypeName) {
 		p.expect("in WITHOUT TIME ZONE", "TIME", "ZONE")
 		return
 	}
-	// WITH may begin the options behind a column list, but not inside it: a type is always followed by TIME ZONE here.
+	// WITH may begin the options after a column list, but not inside it: a type is always followed by TIME ZONE here.
 	if !p.accept("WITH") {
 		return
 	}
@@ -239,7 +239,7 @@ func (p *parser) closeAngle() { p.expectOp(">", "at the end of the type's parame
 
 func (p *parser) mapType() *ast.TypeName {
 	t := newType(ast.TypeMap)
-	p.expectOp("<", "behind MAP, as in MAP<STRING, INT>")
+	p.expectOp("<", "after MAP, as in MAP<STRING, INT>")
 	t.Key = p.typeName()
 	p.expectOp(",", "between the key and value type of MAP")
 	t.Elem = p.typeName()
@@ -256,13 +256,13 @@ func (p *parser) rowType() *ast.TypeName {
 	if p.acceptOp("(") {
 		end = ")"
 	} else {
-		p.expectOp("<", "behind ROW, as in ROW<a INT, b STRING>")
+		p.expectOp("<", "after ROW, as in ROW<a INT, b STRING>")
 	}
 	if p.acceptOp(end) {
 		return t
 	}
 	p.comma(func() { t.Fields = append(t.Fields, p.typeField()) })
-	p.expectOp(end, "or ',' behind the field of ROW")
+	p.expectOp(end, "or ',' after the field of ROW")
 	return t
 }
 
@@ -271,7 +271,7 @@ func (p *parser) typeField() ast.TypeField {
 	f := ast.TypeField{Name: p.name("a field name")}
 	f.Type = p.typeName()
 	if k := p.tok().kind; k == tokString || k == tokUnicode {
-		f.Comment = p.stringLiteral()
+		f.Comment = p.plainStr("the field's comment")
 	}
 	f.Span = p.span(start)
 	return f
@@ -279,7 +279,7 @@ func (p *parser) typeField() ast.TypeField {
 
 func (p *parser) structuredType() *ast.TypeName {
 	t := newType(ast.TypeStructured)
-	p.expectOp("<", "behind STRUCTURED")
+	p.expectOp("<", "after STRUCTURED")
 	t.Args = append(t.Args, p.str("the class").Text)
 	for p.acceptOp(",") {
 		t.Fields = append(t.Fields, p.typeField())

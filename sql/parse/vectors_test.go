@@ -13,7 +13,7 @@ import (
 const vectors = "../../test/vectors/flink"
 
 // readTSV gives the rows of a file with a header line.
-func readTSV(t *testing.T, path string) [][]string {
+func readTSV(t testing.TB, path string) [][]string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func checkTree(t *testing.T, src string, n ast.Node) {
 			return false
 		}
 		if from.Offset > len(src) || to.Offset > len(src) {
-			t.Errorf("%T has place %d..%d behind %q", x, from.Offset, to.Offset, src)
+			t.Errorf("%T has place %d..%d after %q", x, from.Offset, to.Offset, src)
 		}
 		return true
 	})
