@@ -1,0 +1,262 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+	"strings"
+
+	"staunch/account"
+	"staunch/commit"
+	"staunch/fault"
+	"staunch/fs"
+)
+
+const temporary = "/_DUMP_TEMPORARY/"
+
+// names is a set of paths, kept as 16 bytes of their hashes.
+type names map[[16]byte]struct{}
+
+func nameOf(p string) (k [16]byte) {
+	sum := sha256.Sum256([]byte(p))
+	copy(k[:], sum[:])
+	return k
+}
+
+// add reports whether p is new.
+func (n names) add(p string) bool {
+	k := nameOf(p)
+	if _, ok := n[k]; ok {
+		return false
+	}
+	n[k] = struct{}{}
+	return true
+}
+
+func (n names) has(p string) bool { _, ok := n[nameOf(p)]; return ok }
+
+// files checks data files against what certificates say of them.
+type files struct {
+	ctx   context.Context
+	store fs.FS
+	root  string
+	opts  Options
+	buf   []byte
+	sum   hash.Hash
+	// exts are the extensions of the files that certificates name.
+	exts map[string]bool
+	// moved is where the table stood when files were written, if that was elsewhere.
+	moved string
+}
+
+// inside gives the place of one of f's paths below the table's root. A table that was moved or copied as a whole is read where it is now.
+func (x *files) inside(f *account.File, p string) (string, bool) {
+	if path.Clean(p) != p {
+		return "", false
+	}
+	if strings.HasPrefix(p, x.root+"/") {
+		return p, true
+	}
+	at := strings.LastIndex(f.Pending, temporary)
+	if at <= 0 || !strings.HasPrefix(p, f.Pending[:at]+"/") {
+		return "", false
+	}
+	x.moved = f.Pending[:at]
+	return x.root + p[at:], true
+}
+
+// check judges one file of a certificate. v is its verdict, "" as long as it has none: then it may be in either place.
+func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdict) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	final, ok := x.inside(f, f.Final)
+	if !ok {
+		return nil // reported when the certificate was read
+	}
+	x.exts[path.Ext(final)] = true
+	at := final
+	switch v {
+	case account.Lost:
+		if _, err := x.store.Stat(final); err == nil {
+			j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and a file stands there now", final, c.Checkpoint))
+		}
+		x.lost(j, c, f, final)
+		return nil
+	case "":
+		var err error
+		if at, err = x.find(f, final); err != nil {
+			return err
+		}
+		if at == "" {
+			x.lost(j, c, f, final)
+			return nil
+		}
+	}
+	p, err := x.compare(f, at)
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		p.Path, p.Offsets = at, offsetsOf(f.Offsets)
+		j.found(c, *p)
+		if p.Kind == FileMissing {
+			return nil
+		}
+	}
+	if at != final {
+		j.rep.Pending++
+		return nil
+	}
+	j.rep.Files++
+	j.rep.Bytes += f.Length
+	j.rep.Rows += f.Rows
+	return nil
+}
+
+// find looks for a file without verdict: at the source first, since another process may be renaming it, and twice before it is called lost.
+func (x *files) find(f *account.File, final string) (string, error) {
+	pending, ok := x.inside(f, f.Pending)
+	for range 2 {
+		for _, p := range []string{pending, final} {
+			if p == pending && !ok {
+				continue
+			}
+			_, err := x.store.Stat(p)
+			if err == nil {
+				return p, nil
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("look for %s: %w", p, err)
+			}
+		}
+	}
+	return "", nil
+}
+
+// lost reports a file in neither place.
+func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
+	l := Loss{Path: final, Checkpoint: c.Checkpoint, Rows: f.Rows, Offsets: offsetsOf(f.Offsets)}
+	for _, a := range c.accepted {
+		l.Accepted = strings.TrimSpace(a.Who + " " + a.Time.UTC().Format("2006-01-02 15:04:05Z"))
+		if a.Who == "" {
+			l.Accepted = "somebody " + l.Accepted
+		}
+	}
+	for _, o := range f.Offsets {
+		if s := j.splits[key{o.Split, f.Insert}]; s != nil {
+			s.Lost += o.Set.Count()
+		}
+	}
+	if len(j.rep.Losses) < maxListed {
+		j.rep.Losses = append(j.rep.Losses, l)
+	} else {
+		j.rep.More++
+	}
+	if l.Accepted == "" {
+		j.found(c, Problem{Kind: FileLost, What: fmt.Sprintf("the file is in neither place; its %d rows are missing", f.Rows), Path: final, Offsets: l.Offsets,
+			ToDo: "find out what removed it (it was written as " + f.Pending + "); to go on without its rows: --accept-lost " + commit.LossID(c.Checkpoint, c.hash)})
+	}
+}
+
+// compare holds the file at p against the certificate's f. The problem's place is filled in by the caller.
+func (x *files) compare(f *account.File, p string) (*Problem, error) {
+	unreadable := func(err error) (*Problem, error) {
+		if errors.Is(err, fs.ErrUnavailable) {
+			return nil, fmt.Errorf("read %s: %w", p, err)
+		}
+		return &Problem{Kind: FileUnreadable, What: fmt.Sprintf("the file cannot be read: %v", err), ToDo: "make it readable for the one who audits, and audit again"}, nil
+	}
+	info, err := x.store.Stat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Problem{Kind: FileMissing, What: fmt.Sprintf("the file was committed and is gone; it held %d rows", f.Rows),
+			ToDo: "find out who removed or moved it, and bring it back from a copy"}, nil
+	case err != nil:
+		return unreadable(err)
+	case info.Dir || info.Symlink:
+		return &Problem{Kind: FileChanged, What: "something that is no plain file stands in the place of a committed file", ToDo: changedAdvice}, nil
+	case info.Size != f.Length:
+		return &Problem{Kind: FileChanged, What: fmt.Sprintf("the file is %d bytes long, and was written with %d", info.Size, f.Length), ToDo: changedAdvice}, nil
+	}
+	r, err := x.store.Open(p)
+	if err != nil {
+		return unreadable(err)
+	}
+	problem, err := x.content(f, r, p)
+	if cerr := r.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return unreadable(err)
+	}
+	return problem, nil
+}
+
+const changedAdvice = "somebody changed or replaced the file after it was committed: bring it back from a copy"
+
+// content compares hash, rows and offsets.
+func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error) {
+	if !x.opts.Fast {
+		sum, lines, err := x.hash(r, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case sum != f.SHA256:
+			return &Problem{Kind: FileChanged, What: "the file has the right length, but its content is not what was written (another SHA-256)", ToDo: changedAdvice}, nil
+		case isLines(p) && lines != f.Rows:
+			return &Problem{Kind: FileFooter, What: fmt.Sprintf("the file has %d lines, and its certificate says %d rows", lines, f.Rows), ToDo: doctored}, nil
+		}
+	}
+	if !isParquet(p) {
+		return nil, nil
+	}
+	foot, err := readFooter(r)
+	if err != nil {
+		if fault.ClassOf(err) != fault.Damage {
+			return nil, err
+		}
+		return &Problem{Kind: FileFooter, What: "the file is no readable Parquet file: " + err.Error(), ToDo: changedAdvice}, nil
+	}
+	if what := foot.differs(f); what != "" {
+		return &Problem{Kind: FileFooter, What: "the file's own footer contradicts its certificate: " + what, ToDo: doctored}, nil
+	}
+	return nil, nil
+}
+
+// hash reads the file once: SHA-256 and line ends.
+func (x *files) hash(r fs.Reader, p string) (sum string, lines int64, err error) {
+	if x.buf == nil {
+		x.buf, x.sum = make([]byte, 1<<20), sha256.New()
+	}
+	x.sum.Reset()
+	for {
+		n, err := r.Read(x.buf)
+		x.sum.Write(x.buf[:n])
+		if isLines(p) {
+			lines += int64(bytes.Count(x.buf[:n], []byte{'\n'}))
+		}
+		if err == io.EOF {
+			return hex.EncodeToString(x.sum.Sum(nil)), lines, nil
+		}
+		if err != nil {
+			return "", 0, err
+		}
+		if err := x.ctx.Err(); err != nil {
+			return "", 0, err
+		}
+	}
+}
+
+func isLines(p string) bool {
+	return strings.HasSuffix(p, ".json") || strings.HasSuffix(p, ".json.pending")
+}
+func isParquet(p string) bool {
+	return strings.HasSuffix(p, ".parquet") || strings.HasSuffix(p, ".parquet.pending")
+}

@@ -1,0 +1,316 @@
+package audit
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"staunch/account"
+	"staunch/fault"
+	"staunch/fs"
+	"staunch/log"
+)
+
+const ext = ".staunch"
+
+// maxEntry bounds the length of one entry in an archive whose index may be damaged.
+const maxEntry = 1 << 30
+
+// item is one number of a log, or a stretch of numbers that cannot be read.
+type item struct {
+	n, to int64
+	path  string
+	entry *log.Entry
+	// kind and what say what is wrong with it, if entry is nil.
+	kind Kind
+	what string
+}
+
+// history reads a table's log from its first entry on, through the archives that segments have made, without following or changing it.
+type history struct {
+	ctx   context.Context
+	store fs.FS
+	dir   string
+	visit func(item)
+	// last is the greatest number that was visited.
+	last int64
+	// looked: a gap was seen and the folder listed again, since the listing of a folder that changes need not be one moment's.
+	looked bool
+}
+
+// read visits everything behind the last number visited, in order. What cannot be read is visited as such; an error is the store's.
+func (h *history) read() error {
+	for try := 0; ; try++ {
+		err := h.once()
+		if err != errMoved {
+			return err
+		}
+		if try == 100 {
+			return fmt.Errorf("read log %s: it is cleaned faster than it can be read", h.dir)
+		}
+	}
+}
+
+// errMoved: an entry went away between listing and reading, since a segment replaced it. What was visited stays visited.
+var errMoved = errors.New("the log is being cleaned")
+
+func (h *history) once() error {
+	numbers, folders, archives, err := h.list()
+	if err != nil {
+		return err
+	}
+	// The newest segment is where the log begins; what lies below it and is not in its archives counts for nothing (PROTOCOL.md 1).
+	begin, segment, err := h.newestSegment(numbers)
+	if err != nil {
+		return err
+	}
+	switch {
+	case segment != nil:
+		for _, a := range segment.Archives {
+			if err := h.archive(a); err != nil {
+				return err
+			}
+		}
+		if h.last < begin-1 {
+			h.hole(begin)
+		}
+	case begin > 0: // the segment is damaged: its archives are found by their names
+		for _, a := range guess(archives, begin) {
+			if err := h.archive(a); err != nil {
+				return err
+			}
+		}
+		h.hole(begin)
+	}
+	for _, n := range numbers {
+		if n <= h.last || n < begin {
+			continue
+		}
+		if n > h.last+1 && !h.looked {
+			h.looked = true
+			return errMoved
+		}
+		h.hole(n)
+		it := item{n: n, to: n, path: h.path(n)}
+		if folders[n] {
+			it.kind, it.what = EntryDamaged, "a folder stands in the place of an entry"
+			h.show(it)
+			continue
+		}
+		e, err := log.ReadFile(h.store, it.path, n)
+		switch {
+		case err == nil:
+			it.entry = &e
+		case fault.ClassOf(err) == fault.Damage:
+			it.kind, it.what = EntryDamaged, err.Error()
+		case errors.Is(err, fs.ErrNotExist):
+			return errMoved
+		case errors.Is(err, fs.ErrUnavailable):
+			return fmt.Errorf("read log %s: %w", h.dir, err)
+		default:
+			it.kind, it.what = EntryDamaged, "it cannot be read: "+err.Error()
+		}
+		h.show(it)
+	}
+	return nil
+}
+
+func (h *history) show(it item) {
+	h.visit(it)
+	h.last = it.to
+}
+
+// hole reports the numbers between the last one visited and n.
+func (h *history) hole(n int64) {
+	if h.last >= n-1 {
+		return
+	}
+	what := fmt.Sprintf("entry %d is missing", n-1)
+	if h.last < n-2 {
+		what = fmt.Sprintf("entries %d to %d are missing", h.last+1, n-1)
+	}
+	h.show(item{n: h.last + 1, to: n - 1, path: h.path(h.last + 1), kind: EntryMissing, what: what})
+}
+
+func (h *history) path(n int64) string { return path.Join(h.dir, strconv.FormatInt(n, 10)+ext) }
+
+// list gives the numbers of entries, ascending, those that are folders, and the archives by their names.
+func (h *history) list() (numbers []int64, folders map[int64]bool, archives []account.Archive, err error) {
+	if err := h.ctx.Err(); err != nil {
+		return nil, nil, nil, err
+	}
+	infos, err := h.store.List(h.dir)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("list %s: %w", h.dir, err)
+	}
+	folders = map[int64]bool{}
+	for _, i := range infos {
+		if n := log.Number(i.Name, ext); n > 0 {
+			numbers = append(numbers, n)
+			folders[n] = i.Dir
+			continue
+		}
+		f := strings.Split(i.Name, "-")
+		if len(f) != 4 || f[0] != "archive" {
+			continue
+		}
+		from, err1 := strconv.ParseInt(f[1], 10, 64)
+		to, err2 := strconv.ParseInt(f[2], 10, 64)
+		if err1 == nil && err2 == nil && 0 < from && from <= to {
+			archives = append(archives, account.Archive{Name: i.Name, From: from, To: to, Length: i.Size})
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, folders, archives, nil
+}
+
+// newestSegment gives the greatest number whose entry is a segment, 0 if there is none; segment is nil if it is damaged.
+func (h *history) newestSegment(numbers []int64) (at int64, segment *account.Segment, err error) {
+	for i := len(numbers) - 1; i >= 0; i-- {
+		kind, err := h.kind(numbers[i])
+		if err != nil {
+			return 0, nil, err
+		}
+		if kind != account.KindSegment {
+			continue
+		}
+		e, err := log.ReadFile(h.store, h.path(numbers[i]), numbers[i])
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil, errMoved
+		}
+		if errors.Is(err, fs.ErrUnavailable) {
+			return 0, nil, fmt.Errorf("read log %s: %w", h.dir, err)
+		}
+		var g account.Segment
+		if err != nil || json.Unmarshal(e.Body, &g) != nil {
+			return numbers[i], nil, nil
+		}
+		return numbers[i], &g, nil
+	}
+	return 0, nil, nil
+}
+
+// kind reads an entry's first line only; "" if it has none.
+func (h *history) kind(n int64) (string, error) {
+	r, err := h.store.Open(h.path(n))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errMoved
+	case errors.Is(err, fs.ErrUnavailable):
+		return "", fmt.Errorf("read log %s: %w", h.dir, err)
+	case err != nil:
+		return "", nil // it is judged when its turn comes
+	}
+	head := make([]byte, min(r.Size(), 128))
+	_, rerr := r.ReadAt(head, 0)
+	if cerr := r.Close(); rerr != nil && rerr != io.EOF || cerr != nil {
+		return "", nil
+	}
+	if f := strings.SplitN(string(head), " ", 4); len(f) == 4 && f[0] == "staunch-log" {
+		return f[2], nil
+	}
+	return "", nil
+}
+
+// guess picks the archives that join from entry 1 on, the longest first, below the entry begin.
+func guess(archives []account.Archive, begin int64) (out []account.Archive) {
+	next := int64(1)
+	slices.SortFunc(archives, func(a, b account.Archive) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
+	for _, a := range archives {
+		if a.From == next && a.To < begin {
+			out = append(out, a)
+			next = a.To + 1
+		}
+	}
+	return out
+}
+
+// archive visits the entries of one archive. Its hash is checked while they are read; entries that are whole are judged even if it is wrong.
+func (h *history) archive(a account.Archive) error {
+	if a.To <= h.last {
+		return nil
+	}
+	h.hole(a.From)
+	p := path.Join(h.dir, a.Name)
+	bad := func(format string, args ...any) {
+		h.visit(item{n: a.From, to: a.To, path: p, kind: ArchiveDamaged, what: fmt.Sprintf("the archive of entries %d to %d ", a.From, a.To) +
+			fmt.Sprintf(format, args...)})
+	}
+	if strings.Contains(a.Name, "/") {
+		bad("has a name that leads elsewhere")
+		h.last = a.To
+		return nil
+	}
+	r, err := h.store.Open(p)
+	if errors.Is(err, fs.ErrUnavailable) {
+		return fmt.Errorf("read %s: %w", p, err)
+	}
+	if err != nil {
+		bad("cannot be read: %v", err)
+		h.last = a.To
+		return nil
+	}
+	sum, size := sha256.New(), r.Size()
+	in := bufio.NewReaderSize(io.TeeReader(r, sum), 1<<20)
+	broken := h.entries(in, a)
+	_, err = io.Copy(io.Discard, in)
+	if err = errors.Join(err, r.Close(), h.ctx.Err()); err != nil {
+		return fmt.Errorf("read %s: %w", p, err)
+	}
+	switch {
+	case a.Length != size:
+		bad("is %d bytes long, its segment says %d", size, a.Length)
+	case a.SHA256 != "" && hex.EncodeToString(sum.Sum(nil)) != a.SHA256:
+		bad("was altered: its hash is not the one that its segment names")
+	case broken != "":
+		bad("%s", broken)
+	}
+	if h.last < a.To {
+		h.hole(a.To + 1)
+	}
+	return nil
+}
+
+// entries visits what is in an archive, up to the first thing that makes no sense.
+func (h *history) entries(in *bufio.Reader, a account.Archive) string {
+	for at := a.From - 1; at < a.To; {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return fmt.Sprintf("ends behind entry %d", at)
+		}
+		first, second, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		n, err1 := strconv.ParseInt(first, 10, 64)
+		length, err2 := strconv.ParseInt(second, 10, 64)
+		if err1 != nil || err2 != nil || n <= at || n > a.To || length < 0 || length > maxEntry {
+			return fmt.Sprintf("has a damaged index behind entry %d", at)
+		}
+		at = n
+		body, err := io.ReadAll(io.LimitReader(in, length))
+		if err != nil || int64(len(body)) < length {
+			return fmt.Sprintf("ends inside entry %d", n)
+		}
+		if n <= h.last {
+			continue
+		}
+		h.hole(n)
+		it := item{n: n, to: n, path: path.Join(h.dir, a.Name)}
+		e, err := log.Decode(body, it.path, n)
+		if err != nil {
+			it.kind, it.what = EntryDamaged, fmt.Sprintf("in archive %s: %v", a.Name, err)
+		} else {
+			it.entry = &e
+		}
+		h.show(it)
+	}
+	return ""
+}

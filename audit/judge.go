@@ -1,0 +1,289 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"staunch/account"
+	"staunch/log"
+)
+
+// certificate is one that stands in the log.
+type certificate struct {
+	account.Certificate
+	hash     string
+	n        int64
+	done     *account.Done
+	accepted []account.Accept
+}
+
+// judge checks one job's log, entry by entry.
+type judge struct {
+	rep *Job
+
+	claim *account.Claim
+	// claimTorn: entries that cannot be read, claims perhaps, stand behind the newest claim.
+	claimTorn bool
+	// chain is the newest certificate; "" before the first. torn: entries that cannot be read stand between it and here.
+	chain  account.ChainEnd
+	logID  string
+	plan   string
+	torn   bool
+	newest *certificate // of the chain's end, until its files were judged or the next one comes
+	splits map[key]*Split
+	// parts has the partitions: true if committed, false if only promised.
+	parts map[string]bool
+	// named has the final place of each file ever named.
+	named names
+	files *files
+	err   error
+}
+
+// visit judges one entry. The first error of a store ends the audit and is kept.
+func (j *judge) visit(it item) {
+	if j.err != nil {
+		return
+	}
+	if it.entry == nil {
+		p := Problem{Kind: it.kind, What: it.what, Path: it.path, Entry: it.n,
+			ToDo: "bring the file back from a copy of the table's folder; never delete or edit entries by hand"}
+		j.rep.problem(p)
+		if it.kind != ArchiveDamaged {
+			j.torn, j.claimTorn = true, true
+		}
+		return
+	}
+	j.rep.Entries++
+	if err := j.judge(it.entry); err != nil {
+		j.err = err
+	}
+}
+
+// at reports a problem of an entry.
+func (j *judge) at(e *log.Entry, kind Kind, todo, format string, args ...any) {
+	j.rep.problem(Problem{Kind: kind, What: fmt.Sprintf(format, args...), Entry: e.N, ToDo: todo})
+}
+
+// found reports a problem of a certificate.
+func (j *judge) found(c *certificate, p Problem) {
+	p.Entry, p.Checkpoint = c.n, c.Checkpoint
+	j.rep.problem(p)
+}
+
+const doctored = "the log was changed by hand or by another program: compare it with a copy"
+
+func (j *judge) judge(e *log.Entry) error {
+	read := func(v any) bool {
+		err := json.Unmarshal(e.Body, v)
+		if err != nil {
+			j.at(e, EntryDamaged, doctored, "its content is no %s: %v", e.Kind, err)
+		}
+		return err == nil
+	}
+	switch e.Kind {
+	case account.KindClaim:
+		var c account.Claim
+		if read(&c) {
+			j.claims(e, &c)
+		}
+	case account.KindCertificate:
+		c := &certificate{hash: e.SHA256, n: e.N}
+		if read(&c.Certificate) {
+			return j.certificate(e, c)
+		}
+		j.torn = true
+	case account.KindDone:
+		var d account.Done
+		if read(&d) {
+			return j.done(e, &d)
+		}
+	case account.KindPartition:
+		var p account.Partition
+		if read(&p) && j.names(e, p.Certificate, p.Checkpoint) {
+			j.parts[p.Partition] = true
+		}
+	case account.KindAccept:
+		var a account.Accept
+		if read(&a) && j.names(e, a.Certificate, a.Checkpoint) && j.newest != nil {
+			j.newest.accepted = append(j.newest.accepted, a)
+		}
+	case account.KindSegment:
+		var g account.Segment
+		if read(&g) && !j.torn && g.Chain != j.chain {
+			j.at(e, ChainBroken, doctored, "the segment says that the chain ends with checkpoint %d (%s), but the newest certificate is of checkpoint %d (%s)",
+				g.Chain.Checkpoint, short(g.Chain.Certificate), j.chain.Checkpoint, short(j.chain.Certificate))
+		}
+	default:
+		j.at(e, EntryUnknown, "audit the table with the version that wrote it", "an entry of the unknown kind %q", e.Kind)
+	}
+	return nil
+}
+
+func (j *judge) claims(e *log.Entry, c *account.Claim) {
+	if old := j.claim; old != nil && old.LogID == c.LogID && c.Epoch <= old.Epoch {
+		j.at(e, Order, doctored, "epoch %d claims the table behind epoch %d of the same job log", c.Epoch, old.Epoch)
+	}
+	j.claim, j.claimTorn = c, false
+}
+
+// owned checks that the claim in force allows an entry of this job log and epoch (P7).
+func (j *judge) owned(e *log.Entry, logID string, may bool) {
+	if may || j.claimTorn {
+		return
+	}
+	if j.claim == nil {
+		j.at(e, Fence, doctored, "a %s without any claim before it", e.Kind)
+		return
+	}
+	j.at(e, Fence, "two processes wrote to the table at once: compare its rows of this checkpoint with the topic",
+		"a %s of job log %s, although the table was claimed by job log %s, epoch %d (host %s, pid %d)", e.Kind, short(logID), short(j.claim.LogID), j.claim.Epoch,
+		j.claim.Host, j.claim.PID)
+}
+
+// certificate checks what a certificate says by itself and against those before it.
+func (j *judge) certificate(e *log.Entry, c *certificate) error {
+	if old := j.newest; old != nil && !j.torn {
+		j.at(e, Order, doctored, "the certificate of checkpoint %d comes before checkpoint %d is done", c.Checkpoint, old.Checkpoint)
+	}
+	if err := j.settle(); err != nil {
+		return err
+	}
+	if c.Previous != j.chain.Certificate && !j.torn {
+		j.at(e, ChainBroken, doctored, "the certificate of checkpoint %d follows certificate %s, but the one before it is %s", c.Checkpoint, short(c.Previous),
+			short(j.chain.Certificate))
+	}
+	// Its epoch is that of the attempt whose checkpoint it certifies; a later attempt may have written it.
+	j.owned(e, c.LogID, j.claim != nil && j.claim.LogID == c.LogID && c.Epoch <= j.claim.Epoch)
+	if j.chain.Certificate != "" && j.logID == c.LogID && c.Checkpoint <= j.chain.Checkpoint {
+		j.at(e, Order, doctored, "the certificate of checkpoint %d follows that of checkpoint %d", c.Checkpoint, j.chain.Checkpoint)
+	}
+	j.ranges(c)
+	j.sets(c)
+	j.rep.Certificates++
+	if j.rep.Certificates == 1 {
+		j.rep.First = c.Checkpoint
+		j.rep.AccountsClose = true
+	}
+	j.rep.Last, j.rep.Chain = c.Checkpoint, c.hash
+	j.rep.AccountsClose = j.rep.AccountsClose && c.AccountsClose
+	j.chain, j.logID, j.plan, j.torn = account.ChainEnd{Certificate: c.hash, Checkpoint: c.Checkpoint}, c.LogID, c.Plan, false
+	j.newest = c
+	for _, p := range c.Partitions {
+		j.parts[p] = j.parts[p]
+	}
+	for i := range c.Files {
+		j.place(c, &c.Files[i])
+	}
+	return nil
+}
+
+// place checks where a file is to be and remembers it.
+func (j *judge) place(c *certificate, f *account.File) {
+	final, ok := j.files.inside(f, f.Final)
+	if !ok {
+		j.found(c, Problem{Kind: FileOutside, What: "the certificate names a file outside the table", Path: f.Final, Offsets: offsetsOf(f.Offsets), ToDo: doctored})
+		return
+	}
+	if !j.named.add(final) {
+		j.found(c, Problem{Kind: Order, What: "a file is named twice by certificates", Path: final, Offsets: offsetsOf(f.Offsets), ToDo: doctored})
+	}
+}
+
+// names reports whether an entry speaks of the newest certificate, as it must.
+func (j *judge) names(e *log.Entry, hash string, id account.CheckpointID) bool {
+	if hash == j.chain.Certificate && hash != "" {
+		return true
+	}
+	if !j.torn {
+		j.at(e, ChainBroken, doctored, "a %s of checkpoint %d names certificate %s, but the newest is %s of checkpoint %d", e.Kind, id, short(hash),
+			short(j.chain.Certificate), j.chain.Checkpoint)
+	}
+	return false
+}
+
+// done checks a done entry and then every file of its certificate.
+func (j *judge) done(e *log.Entry, d *account.Done) error {
+	if !j.names(e, d.Certificate, d.Checkpoint) {
+		return nil
+	}
+	j.owned(e, d.LogID, j.claim != nil && j.claim.LogID == d.LogID && j.claim.Epoch == d.Epoch)
+	c := j.newest
+	if c == nil {
+		return nil // said twice
+	}
+	if len(d.Verdicts) != len(c.Files) {
+		j.found(c, Problem{Kind: VerdictsWrong, What: fmt.Sprintf("entry %d has %d verdicts for the %d files of its certificate", e.N, len(d.Verdicts), len(c.Files)), ToDo: doctored})
+	}
+	var n account.Counters
+	for _, v := range d.Verdicts {
+		n.Created++
+		switch v {
+		case account.Renamed:
+			n.Renamed++
+		case account.Skipped:
+			n.Skipped++
+		case account.Lost:
+			n.Lost++
+		default:
+			j.found(c, Problem{Kind: VerdictsWrong, What: fmt.Sprintf("entry %d has the unknown verdict %q", e.N, v), ToDo: doctored})
+		}
+	}
+	n.DirtyIgnored = d.Counters.DirtyIgnored
+	if n != d.Counters {
+		j.found(c, Problem{Kind: VerdictsWrong, What: fmt.Sprintf("entry %d counts %+v, but its verdicts are %+v", e.N, d.Counters, n), ToDo: doctored})
+	}
+	j.rep.Counters.Add(d.Counters)
+	c.done = d
+	return j.settle()
+}
+
+// settle judges the files of the newest certificate, once: with its verdicts, or without when nothing more comes.
+func (j *judge) settle() error {
+	c := j.newest
+	if c == nil {
+		return nil
+	}
+	j.newest = nil
+	for i := range c.Files {
+		v := account.Verdict("")
+		if c.done != nil && i < len(c.done.Verdicts) {
+			v = c.done.Verdicts[i]
+		}
+		if err := j.files.check(j, c, &c.Files[i], v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end judges what is left when the log has been read.
+func (j *judge) end() error {
+	committing := j.newest != nil && j.newest.done == nil
+	if err := j.settle(); err != nil {
+		return err
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(j.splits), compareKeys) {
+		j.rep.Splits = append(j.rep.Splits, *j.splits[k])
+	}
+	for _, committed := range j.parts {
+		if committed {
+			j.rep.Partitions++
+		}
+	}
+	if committing && j.rep.Verdict == Clean {
+		j.rep.Verdict = Committing
+	}
+	return nil
+}
+
+func short(hash string) string {
+	switch {
+	case hash == "":
+		return "(none)"
+	case len(hash) > 8:
+		return hash[:8]
+	}
+	return hash
+}

@@ -1,0 +1,237 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"staunch/account"
+	"staunch/env"
+	"staunch/fs"
+)
+
+// Options of an audit.
+type Options struct {
+	// Fast leaves out what needs whole files to be read: hashes and line counts. Existence, lengths and Parquet footers are always checked.
+	Fast bool
+	// Success is the name of success files; "" means _SUCCESS, or what looks like one.
+	Success string
+}
+
+// Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
+func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
+	root = path.Clean(root)
+	rep := &Report{Table: root, Time: e.Now().UTC(), Verdict: Clean, Fast: opts.Fast}
+	base := path.Join(root, "_staunch")
+	dirs, err := store.List(base)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s: %w", base, err)
+	}
+	t := &table{ctx: ctx, store: store, root: root, rep: rep, named: names{},
+		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}}}
+	for _, d := range dirs {
+		if !d.Dir {
+			continue
+		}
+		if err := t.job(d.Name, path.Join(base, d.Name)); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.logs) == 0 {
+		return rep, t.noLog()
+	}
+	if err := t.walk(opts); err != nil {
+		return nil, err
+	}
+	t.finish()
+	return rep, nil
+}
+
+// table is one audit under way.
+type table struct {
+	ctx   context.Context
+	store fs.FS
+	root  string
+	rep   *Report
+	logs  []*jobLog
+	named names
+	files *files
+}
+
+type jobLog struct {
+	history *history
+	judge   *judge
+}
+
+// job reads one job's log and checks the files that it names.
+func (t *table) job(name, dir string) error {
+	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, parts: map[string]bool{}, named: t.named, files: t.files}
+	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit}
+	if err := errors.Join(h.read(), j.err); err != nil {
+		return err
+	}
+	if j.rep.Entries == 0 && len(j.rep.Problems) == 0 {
+		j.rep.note("the log is empty: the job has written nothing yet")
+	}
+	if err := j.end(); err != nil {
+		return err
+	}
+	if j.claim != nil && j.claim.Job != "" {
+		j.rep.Job = j.claim.Job
+	}
+	t.logs = append(t.logs, &jobLog{h, j})
+	t.rep.Jobs = append(t.rep.Jobs, j.rep)
+	return nil
+}
+
+// walk looks for files that no log names. Jobs may run meanwhile: a certificate is there before its files become visible, so what the logs say
+// after the walk covers all that was seen.
+func (t *table) walk(opts Options) error {
+	w := &walker{files: t.files, named: t.named, exts: t.files.exts, success: cmp.Or(opts.Success, "_SUCCESS"), parts: map[string]bool{}, seen: map[string]bool{}}
+	if len(w.exts) == 0 {
+		w.exts = map[string]bool{".parquet": true, ".json": true}
+	}
+	if err := w.walk(""); err != nil {
+		return err
+	}
+	for _, l := range t.logs {
+		if err := l.later(t.named, t.files); err != nil {
+			return err
+		}
+		for p, committed := range l.judge.parts {
+			w.parts[p] = w.parts[p] || committed
+		}
+	}
+	w.drop()
+	if err := w.describe(); err != nil {
+		return err
+	}
+	if err := t.copies(w); err != nil {
+		return err
+	}
+	return w.report(t.rep, opts.Success != "")
+}
+
+// later takes in the names of what was appended since the log was judged.
+func (l *jobLog) later(named names, x *files) error {
+	h := *l.history
+	h.visit = func(it item) {
+		if it.entry == nil {
+			return // it is judged by the next audit
+		}
+		switch it.entry.Kind {
+		case account.KindCertificate:
+			var c account.Certificate
+			if json.Unmarshal(it.entry.Body, &c) != nil {
+				return
+			}
+			for i := range c.Files {
+				if p, ok := x.inside(&c.Files[i], c.Files[i].Final); ok {
+					named.add(p)
+				}
+			}
+			for _, p := range c.Partitions {
+				l.judge.parts[p] = l.judge.parts[p]
+			}
+		case account.KindPartition:
+			var p account.Partition
+			if json.Unmarshal(it.entry.Body, &p) == nil {
+				l.judge.parts[p.Partition] = true
+			}
+		}
+	}
+	return h.read()
+}
+
+// copies reads the logs once more, for the originals of foreign files.
+func (t *table) copies(w *walker) error {
+	bySHA := map[string]*foreign{}
+	for _, f := range w.foreign {
+		if f.sha != "" {
+			bySHA[f.sha] = f
+		}
+	}
+	if len(bySHA) == 0 {
+		return nil
+	}
+	for _, l := range t.logs {
+		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
+			var c account.Certificate
+			if it.entry != nil && it.entry.Kind == account.KindCertificate && json.Unmarshal(it.entry.Body, &c) == nil {
+				w.copies(&c, bySHA)
+			}
+		}}
+		if err := h.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noLog reports a table that nothing can be proven of.
+func (t *table) noLog() error {
+	_, err := t.store.Stat(t.root)
+	what := "the folder has no log of Staunch (_staunch): nothing can be proven"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		what = "the table's folder does not exist"
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", t.root, err)
+	}
+	t.rep.problem(Problem{Kind: NoLog, What: what, Path: t.root, ToDo: "name the folder that a job writes to (option 'path' of its table)"})
+	return nil
+}
+
+// finish compares the logs with each other and gives the table's verdict.
+func (t *table) finish() {
+	t.twice()
+	if t.files.moved != "" {
+		t.rep.Notes = append(t.rep.Notes, "the table was written at "+t.files.moved+"; it is audited where it is now")
+	}
+	for _, j := range t.rep.Jobs {
+		switch {
+		case j.Verdict == Wrong:
+			t.rep.Verdict = Wrong
+		case j.Verdict == Committing && t.rep.Verdict == Clean:
+			t.rep.Verdict = Committing
+		}
+	}
+}
+
+// twice finds source offsets that two jobs wrote to this table.
+func (t *table) twice() {
+	type stretch struct {
+		job      string
+		from, to int64
+	}
+	bySplit := map[string][]stretch{}
+	for _, l := range t.logs {
+		own := map[string]stretch{}
+		for k, s := range l.judge.splits {
+			o, ok := own[k.split]
+			if !ok {
+				o = stretch{l.judge.rep.Job, s.From, s.To}
+			}
+			own[k.split] = stretch{o.job, min(o.from, s.From), max(o.to, s.To)}
+		}
+		for split, s := range own {
+			bySplit[split] = append(bySplit[split], s)
+		}
+	}
+	for _, split := range slices.Sorted(maps.Keys(bySplit)) {
+		list := bySplit[split]
+		for i, a := range list {
+			for _, b := range list[i+1:] {
+				if from, to := max(a.from, b.from), min(a.to, b.to); from < to {
+					t.rep.problem(Problem{Kind: TwoJobs, What: fmt.Sprintf("jobs %q and %q both wrote the records of these offsets into this table", a.job, b.job),
+						Offsets: span(split, from, to), ToDo: "let one of them write to another table"})
+				}
+			}
+		}
+	}
+}

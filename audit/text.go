@@ -1,0 +1,130 @@
+package audit
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text writes the report for people.
+func (r *Report) Text(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "table %s: %s\n", r.Table, r.Verdict)
+	for _, j := range r.Jobs {
+		j.text(w)
+	}
+	if r.Fast {
+		fmt.Fprintln(w, "  contents were not hashed and lines not counted (--fast)")
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(w, "  note:", n)
+	}
+	problems(w, r.Problems, r.More)
+	return w.Flush()
+}
+
+func (j *Job) text(w io.Writer) {
+	fmt.Fprintf(w, "\n  job %s: %s\n", j.Job, j.Verdict)
+	fmt.Fprintf(w, "  log %s: %s, %s", j.Log, plural(j.Entries, "entry", "entries"), plural(j.Certificates, "certificate", "certificates"))
+	if j.Certificates > 0 {
+		fmt.Fprintf(w, " (checkpoints %d to %d), the newest %s", j.First, j.Last, short(j.Chain))
+	}
+	fmt.Fprintln(w)
+	if len(j.Splits) > 0 {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "\tpartition\tinsert\tfrom\tto\trows\tfiltered\trejected\tnull\tgaps\tskipped\tlost\tfiles\t")
+		for _, s := range j.Splits {
+			to := number(s.To - 1)
+			if s.From == s.To {
+				to = "-"
+			}
+			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", s.Split, s.Insert, number(s.From), to)
+			for _, n := range []int64{s.Rows, s.Filtered, s.Rejected, s.Null, s.Gaps, s.Skipped, s.Lost, s.Files} {
+				fmt.Fprintf(t, "\t%s", number(n))
+			}
+			fmt.Fprintln(t, "\t")
+		}
+		t.Flush() // errors stay in the writer below
+	}
+	fmt.Fprintf(w, "  visible: %s, %s rows, %s bytes (renamed %s, skipped %s, lost %s); partitions committed: %s\n", plural(j.Files, "file", "files"), number(j.Rows),
+		number(j.Bytes), number(j.Counters.Renamed), number(j.Counters.Skipped), number(j.Counters.Lost), number(j.Partitions))
+	if j.Pending > 0 {
+		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", plural(j.Pending, "file", "files"))
+	}
+	if !j.AccountsClose && j.Certificates > 0 {
+		fmt.Fprintln(w, "  the accounts of this plan need not close (one record may give several rows): ranges and files were checked")
+	}
+	for _, l := range j.Losses {
+		if l.Accepted == "" {
+			continue // a problem
+		}
+		fmt.Fprintf(w, "  accepted loss: %s, checkpoint %d, %s rows, accepted by %s\n", l.Path, l.Checkpoint, number(l.Rows), l.Accepted)
+		offsets(w, "    ", l.Offsets)
+	}
+	for _, n := range j.Notes {
+		fmt.Fprintln(w, "  note:", n)
+	}
+	problems(w, j.Problems, j.More)
+}
+
+// shown bounds the problems that people are shown; --output json has more.
+const shown = 50
+
+func problems(w io.Writer, list []Problem, more int64) {
+	for i, p := range list {
+		if i == shown {
+			more += int64(len(list) - shown)
+			break
+		}
+		fmt.Fprintf(w, "\n  PROBLEM %s: %s\n", p.Kind, p.What)
+		if p.Path != "" {
+			fmt.Fprintf(w, "    file %s\n", p.Path)
+		}
+		switch {
+		case p.Checkpoint > 0 && p.Entry > 0:
+			fmt.Fprintf(w, "    checkpoint %d, entry %d of the log\n", p.Checkpoint, p.Entry)
+		case p.Entry > 0:
+			fmt.Fprintf(w, "    entry %d of the log\n", p.Entry)
+		}
+		offsets(w, "    ", p.Offsets)
+		if p.ToDo != "" {
+			fmt.Fprintf(w, "    -> %s\n", p.ToDo)
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "\n  and %s more\n", number(more))
+	}
+}
+
+func offsets(w io.Writer, indent string, list []SplitOffsets) {
+	for _, o := range list {
+		fmt.Fprintf(w, "%s%s offsets %s (%s)\n", indent, o.Split, o.Offsets, number(o.Count))
+	}
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// number writes n with commas.
+func number(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return sign + b.String()
+}
