@@ -107,6 +107,7 @@ func (e *Error) sourceLine(src string) (line, caret string) {
 	return string(before) + string(after), strings.Repeat(" ", len(before)) + strings.Repeat("^", width)
 }
 
+// shown makes text fit for one line of a terminal: valid UTF-8, no control characters.
 func shown(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -386,7 +386,7 @@ func (p *parser) failAt(t *token, msg, hint string) {
 	if t.kind == tokBad {
 		msg, hint = t.val, t.hint
 	}
-	panic(bail{&Error{Pos: t.pos, Stop: t.end, Msg: msg, Hint: hint}})
+	panic(bail{&Error{Pos: t.pos, Stop: t.end, Msg: shown(msg), Hint: shown(hint)}})
 }
 
 // fail refuses the current token; expected is as "a column name" or "FROM after the select list".
