@@ -296,14 +296,6 @@ func TestVariantsAreCaught(t *testing.T) {
 
 // TestStaleAppender: A falls asleep, B goes on and cleans, A wakes up and finds its number free. Only the listing tells it.
 func TestStaleAppender(t *testing.T) {
-	below := func(own int64, all []Head) Below {
-		for _, h := range all {
-			if h.Kind == "complete" && h.N > own {
-				return Fenced
-			}
-		}
-		return Fine
-	}
 	prepare := func() (*mem.Store, *Log) {
 		s := mem.New()
 		a := Open(&stillEnv{drawn: 1 << 32}, s.Client("a"), "/log", "")
@@ -324,7 +316,7 @@ func TestStaleAppender(t *testing.T) {
 	}
 
 	s, a := prepare()
-	_, err := a.Append(Append{Kind: "complete", Below: below})
+	_, err := a.Append(Append{Kind: "complete", Below: below(Fenced)})
 	if fault.ClassOf(err) != fault.Fenced || errors.Is(err, ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
@@ -334,7 +326,7 @@ func TestStaleAppender(t *testing.T) {
 
 	_, a = prepare()
 	a.Variant.NoList = true
-	if e, err := a.Append(Append{Kind: "complete", Below: below}); err != nil || e.N != 2 {
+	if e, err := a.Append(Append{Kind: "complete", Below: below(Fenced)}); err != nil || e.N != 2 {
 		t.Errorf("without the listing it should believe that it won: %+v, %v", e, err)
 	}
 
@@ -343,7 +335,7 @@ func TestStaleAppender(t *testing.T) {
 	e, err := a.Append(Append{Kind: "begin", Body: []byte("a2"), OnTaken: func(e Entry) error { shown = append(shown, fmt.Sprint(e.N, " ", e.Kind)); return nil },
 		Below: func(own int64, all []Head) Below {
 			heads = append(heads, fmt.Sprint(own, all))
-			if below(own, all) == Fenced {
+			if BelowBeginning(own, all) {
 				return Again
 			}
 			return Fine

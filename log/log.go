@@ -37,6 +37,12 @@ const (
 	Again = protocol.Again
 )
 
+// BelowBeginning reports whether an entry at which the log may begin stands above own: then own's slot may have been cleaned away before it
+// was placed, and it counts for nothing. For Append.Below.
+func BelowBeginning(own int64, all []Head) bool {
+	return slices.ContainsFunc(all, func(h Head) bool { return h.N > own && protocol.Beginning(h.Kind) })
+}
+
 // Append is one entry to be appended.
 type Append struct {
 	// Kind is lower-case letters and hyphens.
@@ -297,7 +303,7 @@ type appender struct {
 	nonces []string
 	// left: the staged file may be there although the entry stands (a linking rename that was interrupted).
 	left bool
-	// cause is the error behind the next wait.
+	// cause is the newest error, for waits.
 	cause error
 }
 
@@ -341,7 +347,9 @@ func (d *appender) do(act protocol.Action) protocol.Event {
 
 // event classifies an answer.
 func (d *appender) event(err error) protocol.Event {
-	d.cause = err
+	if err != nil {
+		d.cause = err
+	}
 	e := protocol.Event{Err: err}
 	var bad *badEntry
 	switch {

@@ -40,13 +40,11 @@ func (k *soak) failf(format string, args ...any) {
 	}
 }
 
-// below is the job log's rule: what lies below the newest complete was cleaned away, or may be.
+// below is the job log's rule.
 func below(verdict Below) func(int64, []Head) Below {
 	return func(own int64, all []Head) Below {
-		for _, h := range all {
-			if h.N > own && h.Kind == "complete" {
-				return verdict
-			}
+		if BelowBeginning(own, all) {
+			return verdict
 		}
 		return Fine
 	}

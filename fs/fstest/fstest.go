@@ -40,6 +40,7 @@ func Run(t *testing.T, create New) {
 		{"concurrent-create", testConcurrentCreate},
 		{"concurrent-rename", testConcurrentRename},
 		{"error-text", testErrorText},
+		{"probe", testProbe},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, dir := create(t)
@@ -448,5 +449,25 @@ func testErrorText(t *testing.T, f fs.FS, dir string) {
 	err = f.Rename(dir+"/from", dir+"/to")
 	if err == nil || !strings.Contains(err.Error(), dir+"/from") || !strings.Contains(err.Error(), dir+"/to") {
 		t.Errorf("rename: %v", err)
+	}
+}
+
+// overwriting is a store whose rename overwrites.
+type overwriting struct{ fs.FS }
+
+func (o overwriting) Rename(src, dst string) error {
+	if err := o.Delete(dst); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return o.FS.Rename(src, dst)
+}
+
+func testProbe(t *testing.T, f fs.FS, dir string) {
+	must(t, "probe", fs.Probe(f, dir, "probe-1"))
+	want(t, "probe of a store that overwrites", fs.Probe(overwriting{f}, dir, "probe-2"), fs.ErrUnsupported)
+	want(t, "probe of a missing folder", fs.Probe(f, dir+"/missing", "probe-3"), fs.ErrNotExist)
+	want(t, "probe with a long name", fs.Probe(f, dir, strings.Repeat("n", 254)), fs.ErrNameTooLong)
+	if l, err := f.List(dir); err != nil || len(l) != 0 {
+		t.Errorf("probes left %v, %v", l, err)
 	}
 }

@@ -121,7 +121,12 @@ func (s *FS) Rename(src, dst string) error {
 func moveByLink(src, dst string) error {
 	// linkat without AT_SYMLINK_FOLLOW: a symbolic link is moved, not what it points to.
 	if err := retry(func() error { return unix.Linkat(unix.AT_FDCWD, src, unix.AT_FDCWD, dst, 0) }); err != nil {
-		return wrap("rename", src, dst, err)
+		e := wrap("rename", src, dst, err).(*Error)
+		switch err {
+		case syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK:
+			e.Kind, e.Why = fs.ErrUnsupported, "this file system can neither rename without overwriting nor make hard links, so nothing exactly once can be kept on it"
+		}
+		return e
 	}
 	// ENOENT: somebody else took the old name away meanwhile; the file is where it should be.
 	if err := retry(func() error { return unix.Unlink(src) }); err != nil && err != syscall.ENOENT {
@@ -272,7 +277,7 @@ func (s *FS) SyncDir(dir string) error {
 	}
 	if err == syscall.EINVAL || err == syscall.EOPNOTSUPP {
 		e := wrap("sync folder", dir, "", err).(*Error)
-		e.Why = "this file system cannot make a folder's entries durable, so nothing exactly once can be kept on it"
+		e.Kind, e.Why = fs.ErrUnsupported, "this file system cannot make a folder's entries durable, so nothing exactly once can be kept on it"
 		return e
 	}
 	return wrap("sync folder", dir, "", err)
