@@ -390,3 +390,102 @@ func (f *Fields) clock() (nanos int64, ok bool) {
 	}
 	return nanos, true
 }
+
+// ParseTimestamp reads TO_TIMESTAMP(text, pattern): by the pattern, and if that fails as yyyy-[m]m-[d]d[ h:m:s[.f]] of any values, the
+// overflow of one field going into the next (2024-02-30 is 1 March then). The result is cut to milliseconds.
+func (p *Pattern) ParseTimestamp(s []byte, unitsPerSecond int64) (v int64, ok bool) {
+	f, err := p.Parse(s)
+	if err == nil {
+		v, ok = f.Timestamp(unitsPerSecond)
+	}
+	if !ok {
+		v, ok = parseJDBC(trim(s), unitsPerSecond)
+	}
+	return Truncate(v, unitsPerSecond, 3), ok
+}
+
+// parseJDBC reads what java.sql.Timestamp.valueOf and, without a blank, java.sql.Date.valueOf accept.
+func parseJDBC(s []byte, unitsPerSecond int64) (v int64, ok bool) {
+	date, clock := s, []byte(nil)
+	sp := indexByte(s, ' ')
+	if sp >= 0 {
+		date, clock = s[:sp], s[sp+1:]
+	}
+	d1 := indexByte(date, '-')
+	if d1 != 4 {
+		return 0, false
+	}
+	d2 := indexByte(date[5:], '-') + 5
+	if d2 < 6 || d2 > 7 || len(date)-d2-1 < 1 || len(date)-d2-1 > 2 {
+		return 0, false
+	}
+	year, month, day := signedInt(date[:4]), signedInt(date[5:d2]), signedInt(date[d2+1:])
+	if year < 1 || month < 1 || month > 12 || day < 1 || day > 31 { // Java makes year 1 of year 0
+		return 0, false
+	}
+	days, nanos := DaysFromCivil(year, month, day), int64(0)
+	if sp >= 0 {
+		secs, fraction, ok := jdbcClock(clock)
+		if !ok {
+			return 0, false
+		}
+		days += FloorDiv(secs, SecondsPerDay)
+		nanos = FloorMod(secs, SecondsPerDay)*NanosPerSecond + fraction
+	}
+	if days < MinDay || days > MaxDay {
+		return 0, false
+	}
+	return Join(days, nanos, unitsPerSecond)
+}
+
+func jdbcClock(s []byte) (secs, nanos int64, ok bool) {
+	c1 := indexByte(s, ':')
+	if c1 < 1 {
+		return 0, 0, false
+	}
+	c2 := indexByte(s[c1+1:], ':') + c1 + 1
+	if c2 <= c1+1 || c2 == len(s)-1 {
+		return 0, 0, false
+	}
+	end := len(s)
+	if p := indexByte(s[c2:], '.'); p >= 0 {
+		end = c2 + p
+		f, n := fraction(s[end+1:])
+		if n == 0 || end+1+n != len(s) {
+			return 0, 0, false
+		}
+		nanos = f
+	}
+	const bad = -1 << 40
+	h, m, sec := signedInt(s[:c1]), signedInt(s[c1+1:c2]), signedInt(s[c2+1:end])
+	if h <= bad || m <= bad || sec <= bad {
+		return 0, 0, false
+	}
+	return int64(h)*3600 + int64(m)*60 + int64(sec), nanos, true
+}
+
+// signedInt reads what Java's Integer.parseInt does; a number below -2^40 if it is none.
+func signedInt(s []byte) int {
+	const bad = -1 << 41
+	neg := len(s) > 0 && s[0] == '-'
+	if neg || len(s) > 0 && s[0] == '+' {
+		s = s[1:]
+	}
+	if len(s) == 0 || len(s) > 10 {
+		return bad
+	}
+	n := 0
+	for _, c := range s {
+		if c-'0' > 9 {
+			return bad
+		}
+		n = n*10 + int(c-'0')
+	}
+	if n > 1<<31-1 {
+		return bad
+	}
+	if neg {
+		return -n
+	}
+	return n
+}

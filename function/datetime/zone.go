@@ -14,9 +14,11 @@ type Zone struct {
 	name string
 	// offset in seconds, of a fixed zone always and of others before the first transition.
 	offset int32
-	at     []int64 // seconds since 1970-01-01 UTC, ascending
-	after  []int32 // offset from at[i] on
-	loc    *time.Location
+	// raw is the present standard offset, which java.util.TimeZone takes for all times before 1900.
+	raw   int32
+	at    []int64 // seconds since 1970-01-01 UTC, ascending
+	after []int32 // offset from at[i] on
+	loc   *time.Location
 }
 
 // UTC is the zone without offset.
@@ -34,7 +36,20 @@ func (z *Zone) Name() string { return z.name }
 // Fixed reports whether the offset never changes, and the offset in seconds.
 func (z *Zone) Fixed() (offset int32, ok bool) { return z.offset, z.loc == nil }
 
-func fixedZone(name string, offset int32) *Zone { return &Zone{name: name, offset: offset} }
+func fixedZone(name string, offset int32) *Zone {
+	return &Zone{name: name, offset: offset, raw: offset}
+}
+
+// start1900 is 1900-01-01 00:00:00 UTC.
+const start1900 = -2208988800
+
+// legacyOffsetAt is OffsetAt as java.util.TimeZone sees it.
+func (z *Zone) legacyOffsetAt(sec int64) int32 {
+	if sec < start1900 {
+		return z.raw
+	}
+	return z.OffsetAt(sec)
+}
 
 func newZone(name string, loc *time.Location) *Zone {
 	z := &Zone{name: name, loc: loc}
@@ -47,11 +62,21 @@ func newZone(name string, loc *time.Location) *Zone {
 		if end.IsZero() || end.Unix() >= tableEnd {
 			break
 		}
+		if !end.After(t) {
+			// Package time reports a bound of the last days of leap years that is the time itself: no change, go on.
+			end = t.Add(24 * time.Hour)
+		}
 		t = end
 		if _, off = t.Zone(); int32(off) != last {
 			last = int32(off)
 			z.at, z.after = append(z.at, end.Unix()), append(z.after, last)
 		}
+	}
+	// Summer time is ahead, so the smaller offset of a year is the standard one.
+	const year2025 = 1735689600
+	z.raw = z.OffsetAt(year2025)
+	for week := range int64(52) {
+		z.raw = min(z.raw, z.OffsetAt(year2025+week*7*SecondsPerDay))
 	}
 	return z
 }
@@ -125,6 +150,10 @@ func (z *Zone) LegacyLocalToInstant(v, unitsPerSecond int64) (int64, bool) {
 	sec := FloorDiv(v, unitsPerSecond)
 	before, after := z.around(sec)
 	off := before
+	if sec-int64(z.raw) < start1900 {
+		off, after = z.raw, z.raw
+		before = z.raw
+	}
 	if before > after { // doubled
 		off = after
 	}
