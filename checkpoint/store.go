@@ -151,7 +151,9 @@ func (s *Store) LastBegin() *BeginEntry {
 // Ended is the end entry behind which nothing began, or nil.
 func (s *Store) Ended() *account.End { return s.ended }
 
-// fenced reports a newer attempt.
+// Fenced reports a newer attempt among the entries read so far.
+func (s *Store) Fenced() error { return s.fenced() }
+
 func (s *Store) fenced() error {
 	if b := s.LastBegin(); b != nil && s.epoch > 0 && b.Epoch > s.epoch && !s.noFence {
 		return fault.New(fault.Fenced, "job %q was started again (epoch %d, host %s, pid %d); this is epoch %d", b.Job, b.Epoch, b.Host, b.PID, s.epoch)

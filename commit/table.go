@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +106,14 @@ func (t *Table) Refresh() error {
 		return fmt.Errorf("log %s: %w", t.dir, err)
 	}
 	return nil
+}
+
+// StillOurs reads what others appended and reports a claim that takes the table away.
+func (t *Table) StillOurs() error {
+	if err := t.Refresh(); err != nil {
+		return err
+	}
+	return t.stillOurs()
 }
 
 // fenced reports a claim that takes the table away from this owner.
@@ -221,6 +229,9 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	if standing.Done != nil {
 		res.Already, res.Counters, res.Verdicts = true, standing.Done.Counters, standing.Done.Verdicts
 		return res, nil
+	}
+	if err := t.makeFolders(standing.Files); err != nil {
+		return res, err
 	}
 	res.Verdicts = make([]account.Verdict, len(standing.Files))
 	for i := range standing.Files {
@@ -423,36 +434,65 @@ func (t *Table) acceptLost(c *Certified, lost []account.File) error {
 		WithHint("the other files of the checkpoint are committed; find out what removed these, or go on without their rows: --accept-lost %s", id)
 }
 
-// sync makes the renames durable: the targets' folders with their parents up to the root, and the folders they came from.
-func (t *Table) sync(files []account.File) error {
-	seen := map[string]bool{}
-	var dirs []string
-	add := func(d string) {
-		if !seen[d] {
-			seen[d] = true
-			dirs = append(dirs, d)
-		}
-	}
+// makeFolders makes the targets' folders and makes them durable before anything is moved there: a rename whose target folder is lost in a power
+// cut would take the file with it.
+func (t *Table) makeFolders(files []account.File) error {
+	var made, above []string
 	for i := range files {
-		for d := path.Dir(files[i].Final); len(d) >= len(t.root); d = path.Dir(d) {
-			add(d)
+		d := path.Dir(files[i].Final)
+		if slices.Contains(made, d) {
+			continue
 		}
-		add(path.Dir(files[i].Pending))
+		made = append(made, d)
+		if err := t.patient(func() error { return t.store.MkdirAll(d) }); err != nil {
+			return fmt.Errorf("make folder %s: %w", d, err)
+		}
+		for d != t.root && len(d) > len(t.root) {
+			d = path.Dir(d)
+			if !slices.Contains(above, d) {
+				above = append(above, d)
+			}
+		}
 	}
-	sort.Sort(sort.Reverse(sort.StringSlice(dirs))) // children before parents
+	return t.syncDirs(above)
+}
+
+// sync makes the renames durable: first the folders that the files went to, then those that they came from.
+func (t *Table) sync(files []account.File) error {
+	var to, from []string
+	for i := range files {
+		if d := path.Dir(files[i].Final); !slices.Contains(to, d) {
+			to = append(to, d)
+		}
+		if d := path.Dir(files[i].Pending); !slices.Contains(from, d) {
+			from = append(from, d)
+		}
+	}
+	if err := t.syncDirs(to); err != nil {
+		return err
+	}
+	return t.syncDirs(from)
+}
+
+func (t *Table) syncDirs(dirs []string) error {
 	for _, d := range dirs {
-		for n := 0; ; n++ {
-			err := t.store.SyncDir(d)
-			if err == nil || errors.Is(err, fs.ErrNotExist) { // a lost file's folder may be gone with it
-				break
-			}
-			if !errors.Is(err, fs.ErrUnavailable) {
-				return fmt.Errorf("sync folder %s: %w", d, err)
-			}
-			env.Sleep(t.env, min(50*time.Millisecond<<min(n, 10), protocol.MaxDelay))
+		err := t.patient(func() error { return t.store.SyncDir(d) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a lost file's folder may be gone with it
+			return fmt.Errorf("sync folder %s: %w", d, err)
 		}
 	}
 	return nil
+}
+
+// patient waits through outages.
+func (t *Table) patient(call func() error) error {
+	for n := 0; ; n++ {
+		err := call()
+		if !errors.Is(err, fs.ErrUnavailable) {
+			return err
+		}
+		env.Sleep(t.env, min(50*time.Millisecond<<min(n, 10), protocol.MaxDelay))
+	}
 }
 
 // tidy removes the folders that the renames left empty. Their ids are over: running writers name greater ones (PROTOCOL.md 6).

@@ -39,7 +39,7 @@ func (j *Job) openTables(newest *checkpoint.Restored) error {
 		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
 	open := func(key, name string, store fs.FS, root string, sink connector.FileTable) error {
 		if j.tables[key] != nil {
-			return j.tables[key].t.Refresh()
+			return j.tables[key].t.StillOurs()
 		}
 		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, owner, j.spec.Variant.Commit, j.log)}
 		if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {

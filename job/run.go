@@ -94,7 +94,10 @@ func classify(err error) fault.Class {
 // begin opens the job's log and makes this process the job's newest attempt.
 func (j *Job) begin() error {
 	if j.begun {
-		return j.store.Load()
+		if err := j.store.Load(); err != nil {
+			return err
+		}
+		return j.store.Fenced()
 	}
 	dir := j.logDir()
 	j.store = checkpoint.Open(j.env, j.spec.CheckpointStore, dir, j.spec.Variant.Store, j.log)
