@@ -44,8 +44,13 @@ func (s *Set) AddRun(from, to int64) {
 	s.Runs = slices.Replace(s.Runs, i, j, Run{from, to})
 }
 
-// AddAll adds ascending offsets.
+// AddAll adds strictly ascending offsets. Offsets without a gap cost one look at both ends.
 func (s *Set) AddAll(offsets []int64) {
+	n := len(offsets)
+	if n > 0 && offsets[n-1]-offsets[0] == int64(n-1) {
+		s.AddRun(offsets[0], offsets[n-1]+1)
+		return
+	}
 	for i := 0; i < len(offsets); {
 		j := i + 1
 		for j < len(offsets) && offsets[j] == offsets[j-1]+1 {
@@ -113,12 +118,19 @@ const (
 	setBitmap = 2 // uvarint first offset, uvarint number of bits, then the bits, least significant first
 )
 
-// MarshalBinary encodes the set: one byte for the form, then runs or a bitmap. Offsets are not negative.
+// maxOffset bounds what a set can hold on disk, so that no sum of damaged numbers overflows.
+const maxOffset = 1 << 62
+
+// MarshalBinary encodes the set: one byte for the form, then runs or a bitmap. Offsets below 0 or above 2^62 and runs that are not in order are
+// errors.
 func (s Set) MarshalBinary() ([]byte, error) {
 	b := []byte{setRuns}
 	b = binary.AppendUvarint(b, uint64(len(s.Runs)))
 	last := int64(0)
-	for _, r := range s.Runs {
+	for i, r := range s.Runs {
+		if r.From < 0 || r.To <= r.From || r.To > maxOffset || i > 0 && r.From <= last {
+			return nil, fmt.Errorf("offset set: run %d of %d is %d..%d after %d: not in order or out of range", i, len(s.Runs), r.From, r.To-1, last-1)
+		}
 		b = binary.AppendUvarint(b, uint64(r.From-last))
 		b = binary.AppendUvarint(b, uint64(r.To-r.From))
 		last = r.To
@@ -146,6 +158,14 @@ func (s Set) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary decodes what MarshalBinary wrote; damaged input is an error.
 func (s *Set) UnmarshalBinary(b []byte) error {
+	if err := s.decode(b); err != nil {
+		s.Runs = nil
+		return err
+	}
+	return nil
+}
+
+func (s *Set) decode(b []byte) error {
 	bad := fmt.Errorf("offset set of %d bytes is damaged", len(b))
 	s.Runs = nil
 	if len(b) == 0 {
@@ -154,7 +174,7 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 	form, b := b[0], b[1:]
 	next := func() (int64, bool) {
 		v, n := binary.Uvarint(b)
-		if n <= 0 || v > 1<<62 {
+		if n <= 0 || v > maxOffset {
 			return 0, false
 		}
 		b = b[n:]
@@ -163,14 +183,14 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 	switch form {
 	case setRuns:
 		n, ok := next()
-		if !ok || n > int64(len(b)) {
+		if !ok || n > int64(len(b))/2 {
 			return bad
 		}
 		last := int64(0)
 		for i := range n {
 			gap, ok1 := next()
 			length, ok2 := next()
-			if !ok1 || !ok2 || length == 0 || i > 0 && gap == 0 || last > 1<<62-gap || last+gap > 1<<62-length {
+			if !ok1 || !ok2 || length == 0 || i > 0 && gap == 0 || last > maxOffset-gap || last+gap > maxOffset-length {
 				return bad
 			}
 			s.Runs = append(s.Runs, Run{last + gap, last + gap + length})
@@ -182,7 +202,10 @@ func (s *Set) UnmarshalBinary(b []byte) error {
 	case setBitmap:
 		first, ok1 := next()
 		span, ok2 := next()
-		if !ok1 || !ok2 || int64(len(b)) != (span+7)/8 {
+		if !ok1 || !ok2 || span == 0 || first > maxOffset-span || int64(len(b)) != (span+7)/8 {
+			return bad
+		}
+		if b[0]&1 == 0 || b[len(b)-1]>>uint((span-1)&7) != 1 { // both ends are offsets of the set, nothing follows
 			return bad
 		}
 		for o := range span {

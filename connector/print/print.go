@@ -3,7 +3,6 @@ package print
 import (
 	"errors"
 	"io"
-
 	"strconv"
 	"strings"
 	"sync"
