@@ -204,6 +204,11 @@ type PartitionCommit interface {
 	Commit(partition string, values []*string) error
 }
 
+// Prober is a Source or Sink that can find out early whether it will work: names that resolve, permissions, what the store can do.
+type Prober interface {
+	Probe(ctx Context) error
+}
+
 // Guarantee describes how exactly a sink delivers.
 type Guarantee interface {
 	// Guarantee is "exactly-once", "at-least-once" or "none", and why.

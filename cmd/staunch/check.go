@@ -1,6 +1,248 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
-func checkCmd() *cobra.Command { return &cobra.Command{Use: "check FILE.sql"} }
-func demoCmd() *cobra.Command  { return &cobra.Command{Use: "demo"} }
+	"github.com/spf13/cobra"
+
+	"staunch/account"
+	"staunch/all"
+	"staunch/connector"
+	"staunch/env"
+	"staunch/plan"
+)
+
+// verdict of one line of a check.
+type verdict string
+
+const (
+	pass verdict = "pass"
+	warn verdict = "warn"
+	fail verdict = "fail"
+)
+
+// finding is one line of a check.
+type finding struct {
+	Verdict verdict `json:"verdict"`
+	What    string  `json:"what"`
+	Why     string  `json:"why"`
+}
+
+// sinkReport is the guarantee of one INSERT and its reasons.
+type sinkReport struct {
+	Insert    string   `json:"insert"`
+	Table     string   `json:"table"`
+	Guarantee string   `json:"guarantee"`
+	Reasons   []string `json:"reasons"`
+}
+
+// jobReport is the check of one job.
+type jobReport struct {
+	Job      string       `json:"job"`
+	Findings []finding    `json:"findings"`
+	Sinks    []sinkReport `json:"sinks"`
+}
+
+func checkCmd() *cobra.Command {
+	f := &runFlags{}
+	output := "text"
+	c := &cobra.Command{
+		Use:   "check FILE.sql",
+		Short: "parse, bind, plan; ask every source and store; the guarantee of each sink and why. Nothing is started",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
+			}
+			return f.check(args[0], output == "json")
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&output, "output", output, "text or json")
+	return c
+}
+
+func (f *runFlags) check(file string, asJSON bool) error {
+	script, _, err := f.load(file, newCollector(os.Stdout).sink)
+	if err != nil {
+		return err
+	}
+	var reports []jobReport
+	bad := false
+	for _, j := range script.Jobs() {
+		r, err := f.checkJob(j)
+		if err != nil {
+			return err
+		}
+		for _, x := range r.Findings {
+			bad = bad || x.Verdict == fail
+		}
+		reports = append(reports, r)
+	}
+	if asJSON {
+		e := json.NewEncoder(os.Stdout)
+		e.SetIndent("", "  ")
+		if err := e.Encode(map[string]any{"warnings": script.Warnings, "jobs": reports}); err != nil {
+			return err
+		}
+	} else {
+		for _, w := range script.Warnings {
+			fmt.Println("warn  ", w)
+		}
+		for _, r := range reports {
+			r.print()
+		}
+		if len(reports) == 0 {
+			fmt.Println("no job in this file")
+		}
+	}
+	if bad {
+		return &exitError{exitFailed, nil}
+	}
+	return nil
+}
+
+func (r jobReport) print() {
+	fmt.Printf("job %s\n", r.Job)
+	for _, x := range r.Findings {
+		fmt.Printf("  %-5s %s: %s\n", x.Verdict, x.What, strings.ReplaceAll(x.Why, "\n", "\n        "))
+	}
+	for _, s := range r.Sinks {
+		fmt.Printf("  sink %s (INSERT %s): %s\n", s.Table, s.Insert, s.Guarantee)
+		for _, why := range s.Reasons {
+			fmt.Printf("        because %s\n", why)
+		}
+	}
+}
+
+func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
+	r := jobReport{Job: j.Name}
+	add := func(v verdict, what, why string, args ...any) {
+		r.Findings = append(r.Findings, finding{v, what, fmt.Sprintf(why, args...)})
+	}
+	log, err := f.logger()
+	if err != nil {
+		return r, err
+	}
+	ck, err := j.Conf.Checkpointing()
+	if err != nil {
+		return r, err
+	}
+	if ck.IntervalSet {
+		add(pass, "checkpoints", "every %s", ck.Interval)
+	} else {
+		add(warn, "checkpoints", "no interval is set, %s is used; on Flink this file would take none and make nothing visible", ck.Interval)
+	}
+	if ck.Timeout <= ck.Interval/2 {
+		add(warn, "checkpoint time-out", "%s is short beside the interval of %s", ck.Timeout, ck.Interval)
+	}
+	checkDir(ck.Dir, add)
+	ctx := connector.Context{Env: &env.Real{}, Log: log, Job: j.Name, Parallelism: j.Graph.Parallelism, Wake: func() {},
+		NextCheckpoint: func() account.CheckpointID { return 1 }}
+	for _, s := range j.Graph.Sources {
+		checkSource(s.Describe, s.Source, j.Graph.Parallelism, ctx, add)
+	}
+	for _, s := range j.Sinks {
+		r.Sinks = append(r.Sinks, checkSink(s, j, ctx, add))
+	}
+	return r, nil
+}
+
+// checkDir looks whether checkpoints can be kept.
+func checkDir(dir string, add func(verdict, string, string, ...any)) {
+	if dir == "" {
+		add(warn, "checkpoint directory", "execution.checkpointing.dir is not set: the user's state directory is used, and another user or host would not find it")
+		return
+	}
+	store, path, err := all.Stores().Resolve(dir)
+	if err != nil {
+		add(fail, "checkpoint directory", "%v", err)
+		return
+	}
+	at := path
+	for at != "/" {
+		info, err := store.Stat(at)
+		if err == nil && !info.Dir {
+			add(fail, "checkpoint directory", "%s is a file", at)
+			return
+		}
+		if err == nil {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	if at == path {
+		add(pass, "checkpoint directory", "%s", path)
+	} else {
+		add(pass, "checkpoint directory", "%s (will be made in %s)", path, at)
+	}
+}
+
+// checkSource asks the source for its splits.
+func checkSource(name string, s connector.Source, parallelism int, ctx connector.Context, add func(verdict, string, string, ...any)) {
+	en, err := s.Enumerate(ctx, nil)
+	if err != nil {
+		add(fail, "source "+name, "%v", err)
+		return
+	}
+	splits, err := en.Discover(nil)
+	cerr := en.Close()
+	switch {
+	case err != nil:
+		add(fail, "source "+name, "%v", err)
+	case cerr != nil:
+		add(warn, "source "+name, "%v", cerr)
+	case len(splits) == 0:
+		add(warn, "source "+name, "it answers, but there is nothing to read yet")
+	case len(splits) < parallelism:
+		add(warn, "source "+name, "it answers; %d partitions for a parallelism of %d: the rest stands idle", len(splits), parallelism)
+	default:
+		add(pass, "source "+name, "it answers; %d partitions", len(splits))
+	}
+	if !s.Replayable() {
+		add(warn, "source "+name, "it cannot be read again from a position")
+	}
+}
+
+// checkSink says what a sink guarantees, and why.
+func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict, string, string, ...any)) sinkReport {
+	name := s.Key
+	if s.Table != nil {
+		name = s.Table.Name
+	}
+	out := sinkReport{Insert: s.Insert, Table: name, Guarantee: "none"}
+	if p, ok := s.Sink.(connector.Prober); ok {
+		if err := p.Probe(ctx); err != nil {
+			add(fail, "sink "+name, "%v", err)
+		} else {
+			add(pass, "sink "+name, "the store answers, and renames without overwriting")
+		}
+	}
+	if g, ok := s.Sink.(connector.Guarantee); ok {
+		level, why := g.Guarantee()
+		out.Guarantee, out.Reasons = level, append(out.Reasons, why)
+	}
+	if !j.Replayable {
+		if out.Guarantee == "exactly-once" {
+			out.Guarantee = "at-least-once"
+		}
+		out.Reasons = append(out.Reasons, "a source of the job cannot be read again from a position")
+	} else if out.Guarantee == "exactly-once" {
+		out.Reasons = append(out.Reasons, "every source can be read again from the positions in the checkpoint",
+			"one record gives at most one row, so that accounts close and `staunch audit` proves each offset")
+	}
+	if ft, ok := s.Sink.(connector.FileTable); ok && ft.PartitionCommit() != nil && s.Table != nil && s.Table.Options["sink.partition-commit.trigger"] == "partition-time" {
+		for _, src := range j.Graph.Sources {
+			if src.Name == s.Source && src.NewWatermarker == nil {
+				add(fail, "sink "+name, "partition-commit trigger 'partition-time' needs a WATERMARK on table %s: no partition would ever be committed", s.Source)
+			} else if src.Name == s.Source && src.IdleTimeout == 0 {
+				add(warn, "sink "+name, "a source partition without records holds back the watermark, and with it partition commits; consider 'table.exec.source.idle-timeout'")
+			}
+		}
+	}
+	return out
+}
