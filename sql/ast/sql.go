@@ -50,26 +50,73 @@ func (w *writer) part(n Node) {
 	switch x := n.(type) {
 	case Name:
 		w.name(x)
-	case *Name:
-		w.name(*x)
-	case *Alias:
-		w.alias(x)
 	case Option:
 		w.option(x)
 	case Hint:
 		w.hint(x)
+	case HintArg:
+		w.hintArg(x)
+	case Arg:
+		w.arg(x)
 	case Sort:
 		w.sort(x)
-	case SelectItem:
-		w.selectItem(x)
+	case When:
+		w.when(x)
+	case JSONPair:
+		w.jsonPair(x)
+	case *JSONBehavior:
+		w.jsonBehavior(x)
 	case *IntervalUnit:
 		w.unit(x)
 	case *WindowSpec:
 		w.window(x)
-	case Arg:
-		w.arg(x)
+	case *Frame:
+		w.frame(x)
+	case *Bound:
+		w.bound(x)
+	case TypeField:
+		w.typeField(x)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", n))
+		w.clausePart(n)
+	}
+}
+
+// clausePart prints the parts of queries and statements.
+func (w *writer) clausePart(n Node) {
+	switch x := n.(type) {
+	case SelectItem:
+		w.selectItem(x)
+	case *GroupBy:
+		w.groupBy(x)
+	case GroupItem:
+		w.groupItem(x)
+	case NamedWindow:
+		w.namedWindow(x)
+	case CTE:
+		w.cte(x)
+	case *Alias:
+		w.alias(x)
+	case *Sample:
+		w.sample(x)
+	case PatternSubset:
+		w.subset(x)
+	case PatternDefine:
+		w.define(x)
+	case *Distribution:
+		w.distribution(x)
+	case *TableLike:
+		w.tableLike(x)
+	case LikeOption:
+		w.s(x.Strategy, " ", x.Feature)
+	case Resource:
+		w.resource(x)
+	case PartitionValue:
+		w.partitionValue(x)
+	case *Name:
+		w.name(*x)
+	default:
+		// A node of another package, or a value where the tree has a pointer: say what it is.
+		w.s(fmt.Sprintf("/* %T */", n))
 	}
 }
 
@@ -299,8 +346,8 @@ func (w *writer) operand(x Expr) {
 // base prints what stands before .field or [index].
 func (w *writer) base(x Expr) {
 	switch x.(type) {
-	case *Identifier:
-		// (a).b is a field of the column a, a.b a path of two names: the parentheses stay.
+	case *Identifier, *Literal:
+		// (a).b is a field of the column a, a.b a path of two names, 1.b a number with an alias: the parentheses stay.
 		w.s("(")
 		w.expr(x, bindLowest)
 		w.s(")")
@@ -371,7 +418,8 @@ func (w *writer) function(x Expr) {
 	case *JSONMake:
 		w.jsonMake(x)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", x))
+		w.s(fmt.Sprintf("/* %T */", x))
+		return
 	}
 	w.s(")")
 }
@@ -429,16 +477,21 @@ func (w *writer) caseExpr(c *Case) {
 		w.expr(c.Operand, bindLowest)
 	}
 	for _, x := range c.Whens {
-		w.s(" WHEN ")
-		w.exprs(x.Conds)
-		w.s(" THEN ")
-		w.expr(x.Result, bindLowest)
+		w.s(" ")
+		w.when(x)
 	}
 	if c.Else != nil {
 		w.s(" ELSE ")
 		w.expr(c.Else, bindLowest)
 	}
 	w.s(" END")
+}
+
+func (w *writer) when(x When) {
+	w.s("WHEN ")
+	w.exprs(x.Conds)
+	w.s(" THEN ")
+	w.expr(x.Result, bindLowest)
 }
 
 func (w *writer) literal(l *Literal) {
@@ -548,28 +601,35 @@ func (w *writer) jsonPath(j *JSONPath) {
 		if b == nil {
 			return
 		}
-		w.s(" ", b.Kind)
-		if b.Value != nil {
-			w.s(" ")
-			w.expr(b.Value, bindLowest)
-		}
+		w.s(" ")
+		w.jsonBehavior(b)
 		w.s(" ON ", what)
 	}
 	on(j.OnEmpty, "EMPTY")
 	on(j.OnError, "ERROR")
 }
 
+func (w *writer) jsonBehavior(b *JSONBehavior) {
+	w.s(b.Kind)
+	if b.Value != nil {
+		w.s(" ")
+		w.expr(b.Value, bindLowest)
+	}
+}
+
+func (w *writer) jsonPair(p JSONPair) {
+	if p.Key != nil {
+		w.s("KEY ")
+		w.expr(p.Key, bindLowest)
+		w.s(" VALUE ")
+	}
+	w.expr(p.Value, bindLowest)
+	w.s(word(p.Format, " FORMAT JSON"))
+}
+
 func (w *writer) jsonMake(j *JSONMake) {
 	w.s(j.Func, "(")
-	list(w, j.Pairs, func(p JSONPair) {
-		if p.Key != nil {
-			w.s("KEY ")
-			w.expr(p.Key, bindLowest)
-			w.s(" VALUE ")
-		}
-		w.expr(p.Value, bindLowest)
-		w.s(word(p.Format, " FORMAT JSON"))
-	})
+	list(w, j.Pairs, w.jsonPair)
 	if j.Order != nil {
 		w.s(" ")
 		w.orderBy(j.Order)
@@ -618,14 +678,18 @@ func (w *writer) window(x *WindowSpec) {
 	}
 	if f := x.Frame; f != nil {
 		space()
-		w.s(f.Unit, " ", word(f.High != nil, "BETWEEN "))
-		w.bound(f.Low)
-		if f.High != nil {
-			w.s(" AND ")
-			w.bound(f.High)
-		}
+		w.frame(f)
 	}
 	w.s(")")
+}
+
+func (w *writer) frame(f *Frame) {
+	w.s(f.Unit, " ", word(f.High != nil, "BETWEEN "))
+	w.bound(f.Low)
+	if f.High != nil {
+		w.s(" AND ")
+		w.bound(f.High)
+	}
 }
 
 func (w *writer) bound(b *Bound) {

@@ -27,16 +27,7 @@ func (w *writer) query(q Query) {
 		w.ordered(x)
 	case *With:
 		w.s("WITH ", word(x.Recursive, "RECURSIVE "))
-		list(w, x.Items, func(c CTE) {
-			w.name(c.Name)
-			if c.Columns != nil {
-				w.s(" ")
-				w.names(c.Columns)
-			}
-			w.s(" AS (")
-			w.query(c.Query)
-			w.s(")")
-		})
+		list(w, x.Items, w.cte)
 		w.s(" ")
 		if _, ok := x.Query.(*With); ok {
 			w.s("(")
@@ -44,7 +35,7 @@ func (w *writer) query(q Query) {
 		}
 		w.query(x.Query)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", q))
+		w.s(fmt.Sprintf("/* %T */", q))
 	}
 }
 
@@ -107,23 +98,41 @@ func (w *writer) selectCore(s *Select) {
 	w.s(" FROM ")
 	w.table(s.From)
 	w.clause("WHERE", s.Where)
-	if g := s.GroupBy; g != nil {
-		w.s(" GROUP BY ")
-		if g.Quantifier != "" {
-			w.s(g.Quantifier, " ")
-		}
-		list(w, g.Items, w.groupItem)
+	if s.GroupBy != nil {
+		w.s(" ")
+		w.groupBy(s.GroupBy)
 	}
 	w.clause("HAVING", s.Having)
 	if s.Windows != nil {
 		w.s(" WINDOW ")
-		list(w, s.Windows, func(x NamedWindow) {
-			w.name(x.Name)
-			w.s(" AS ")
-			w.window(x.Spec)
-		})
+		list(w, s.Windows, w.namedWindow)
 	}
 	w.clause("QUALIFY", s.Qualify)
+}
+
+func (w *writer) cte(c CTE) {
+	w.name(c.Name)
+	if c.Columns != nil {
+		w.s(" ")
+		w.names(c.Columns)
+	}
+	w.s(" AS (")
+	w.query(c.Query)
+	w.s(")")
+}
+
+func (w *writer) groupBy(g *GroupBy) {
+	w.s("GROUP BY ")
+	if g.Quantifier != "" {
+		w.s(g.Quantifier, " ")
+	}
+	list(w, g.Items, w.groupItem)
+}
+
+func (w *writer) namedWindow(x NamedWindow) {
+	w.name(x.Name)
+	w.s(" AS ")
+	w.window(x.Spec)
 }
 
 func (w *writer) selectItem(i SelectItem) {
@@ -163,17 +172,19 @@ func (w *writer) hints(hs []Hint, before, after string) {
 func (w *writer) hint(h Hint) {
 	w.s(QuoteName(h.Name), "(")
 	list(w, h.Options, w.option)
-	list(w, h.Args, func(a HintArg) {
-		switch a.Kind {
-		case HintString:
-			w.s(QuoteString(a.Text))
-		case HintName:
-			w.s(QuoteName(a.Text))
-		default:
-			w.s(a.Text)
-		}
-	})
+	list(w, h.Args, w.hintArg)
 	w.s(")")
+}
+
+func (w *writer) hintArg(a HintArg) {
+	switch a.Kind {
+	case HintString:
+		w.s(QuoteString(a.Text))
+	case HintName:
+		w.s(QuoteName(a.Text))
+	default:
+		w.s(a.Text)
+	}
 }
 
 func (w *writer) option(o Option) {
@@ -212,7 +223,7 @@ func (w *writer) table(t TableRef) {
 	case *MatchRecognize:
 		w.matchRecognize(x)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", t))
+		w.s(fmt.Sprintf("/* %T */", t))
 	}
 }
 
@@ -298,18 +309,22 @@ func (w *writer) matchRecognize(m *MatchRecognize) {
 	w.clause("WITHIN", m.Within)
 	if m.Subsets != nil {
 		w.s(" SUBSET ")
-		list(w, m.Subsets, func(s PatternSubset) {
-			w.name(s.Name)
-			w.s(" = ")
-			w.names(s.Items)
-		})
+		list(w, m.Subsets, w.subset)
 	}
 	w.s(" DEFINE ")
-	list(w, m.Define, func(d PatternDefine) {
-		w.name(d.Name)
-		w.s(" AS ")
-		w.expr(d.Cond, bindLowest)
-	})
+	list(w, m.Define, w.define)
 	w.s(")")
 	w.aliasOf(m.Alias)
+}
+
+func (w *writer) subset(s PatternSubset) {
+	w.name(s.Name)
+	w.s(" = ")
+	w.names(s.Items)
+}
+
+func (w *writer) define(d PatternDefine) {
+	w.name(d.Name)
+	w.s(" AS ")
+	w.expr(d.Cond, bindLowest)
 }

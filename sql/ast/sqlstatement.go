@@ -94,7 +94,7 @@ func (w *writer) session(s Statement) {
 	case *Other:
 		w.s(x.Text)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", s))
+		w.s(fmt.Sprintf("/* %T */", s))
 	}
 }
 
@@ -140,18 +140,23 @@ func (w *writer) createTable(c *CreateTable) {
 		w.names(c.PartitionedBy)
 	}
 	w.with(c.Options, c.HasWith)
-	if l := c.Like; l != nil {
-		w.s(" LIKE ")
-		w.id(l.Source)
-		for i, o := range l.Options {
-			w.s(word(i == 0, " ("), word(i > 0, " "), o.Strategy, " ", o.Feature)
-		}
-		w.s(word(l.Options != nil, ")"))
+	if c.Like != nil {
+		w.s(" ")
+		w.tableLike(c.Like)
 	}
 	if c.As != nil {
 		w.s(" AS ")
 		w.query(c.As)
 	}
+}
+
+func (w *writer) tableLike(l *TableLike) {
+	w.s("LIKE ")
+	w.id(l.Source)
+	for i, o := range l.Options {
+		w.s(word(i == 0, " ("), word(i > 0, " "), o.Strategy, " ", o.Feature)
+	}
+	w.s(word(l.Options != nil, ")"))
 }
 
 func (w *writer) distribution(d *Distribution) {
@@ -181,7 +186,7 @@ func (w *writer) element(e TableElement) {
 	case *Constraint:
 		w.constraint(x)
 	default:
-		panic(fmt.Sprintf("ast.SQL: no text for %T", e))
+		w.s(fmt.Sprintf("/* %T */", e))
 	}
 }
 
@@ -242,12 +247,14 @@ func (w *writer) createFunction(f *CreateFunction) {
 	w.s(word(f.Language != "", " LANGUAGE "+f.Language))
 	if f.Using != nil {
 		w.s(" USING ")
-		list(w, f.Using, func(r Resource) {
-			w.s(r.Kind, " ")
-			w.literal(r.Path)
-		})
+		list(w, f.Using, w.resource)
 	}
 	w.with(f.Options, f.Options != nil)
+}
+
+func (w *writer) resource(r Resource) {
+	w.s(r.Kind, " ")
+	w.literal(r.Path)
 }
 
 func (w *writer) insert(i *Insert) {
@@ -270,14 +277,16 @@ func (w *writer) partition(vs []PartitionValue) {
 		return
 	}
 	w.s(" PARTITION (")
-	list(w, vs, func(v PartitionValue) {
-		w.name(v.Name)
-		if v.Value != nil {
-			w.s(" = ")
-			w.expr(v.Value, bindLowest)
-		}
-	})
+	list(w, vs, w.partitionValue)
 	w.s(")")
+}
+
+func (w *writer) partitionValue(v PartitionValue) {
+	w.name(v.Name)
+	if v.Value != nil {
+		w.s(" = ")
+		w.expr(v.Value, bindLowest)
+	}
 }
 
 func (w *writer) statementSet(s *StatementSet) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"staunch/fault"
 	"staunch/sql/ast"
 )
 
@@ -21,6 +22,15 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%d:%d: %s", e.Pos.Line, e.Pos.Col, e.Msg)
 	}
 	return fmt.Sprintf("%d:%d: %s (%s)", e.Pos.Line, e.Pos.Col, e.Msg, e.Hint)
+}
+
+// As makes errors.As and fault.ClassOf see an error of class [fault.User].
+func (e *Error) As(target any) bool {
+	f, ok := target.(**fault.Error)
+	if ok {
+		*f = &fault.Error{Class: fault.User, Err: fmt.Errorf("%d:%d: %s", e.Pos.Line, e.Pos.Col, e.Msg), Hint: e.Hint}
+	}
+	return ok
 }
 
 // Errors are the errors of a script, in the order of their places.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"staunch/fault"
 	"staunch/sql/ast"
 )
 
@@ -91,6 +92,9 @@ func TestScriptGoesOn(t *testing.T) {
 	var list Errors
 	if !errors.As(err, &list) || len(list) != 2 {
 		t.Fatalf("got %v", err)
+	}
+	if c := fault.ClassOf(err); c != fault.User {
+		t.Errorf("class is %v", c)
 	}
 	var first *Error
 	if !errors.As(err, &first) || first.Pos.Col != 11 {

@@ -110,6 +110,14 @@ func TestStatementsRoundTrip(t *testing.T) {
 			}
 			checkTree(t, row[0], s)
 			checkRoundTrip(t, row[0], s, func(s string) (ast.Node, error) { return Statement(s) })
+			// Each node has a text of its own, too, which is part of the whole.
+			whole := ast.SQL(s)
+			ast.Inspect(s, func(n ast.Node) bool {
+				if part := ast.SQL(n); !strings.Contains(whole, part) {
+					t.Errorf("%T prints as %q in %q", n, part, whole)
+				}
+				return true
+			})
 		}
 	}
 }
