@@ -30,11 +30,11 @@ type Task struct {
 	Limit time.Duration
 }
 
-// NewContext makes the context of a subtask in the real world, which logs to w.
+// NewContext makes the context of the first of two subtasks in the real world, which logs to w.
 func NewContext(w io.Writer) (connector.Context, env.Signal, *metric.Registry) {
 	e := &env.Real{}
 	signal, metrics := e.NewSignal(), metric.NewRegistry()
-	ctx := connector.Context{Env: e, Log: slog.New(slog.NewTextHandler(w, nil)), Metrics: metrics.Group(), Job: "test", Parallelism: 1,
+	ctx := connector.Context{Env: e, Log: slog.New(slog.NewTextHandler(w, nil)), Metrics: metrics.Group(), Job: "test", Parallelism: 2,
 		Wake: signal.Notify, NextCheckpoint: func() account.CheckpointID { return 1 }}
 	return ctx, signal, metrics
 }
