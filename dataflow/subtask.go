@@ -125,6 +125,9 @@ func (t *Subtask) Name() string { return fmt.Sprintf("%s-%d", t.Source.Name, t.I
 // Watermark is the subtask's current watermark.
 func (t *Subtask) Watermark() changelog.Watermark { return changelog.Watermark(t.watermark.Load()) }
 
+// Records is the number of rows read by this subtask object, those of a former attempt under the same name included.
+func (t *Subtask) Records() int64 { return t.in.Value() }
+
 // Lag is the number of records behind, -1 if unknown.
 func (t *Subtask) Lag() int64 { return t.lag.Load() }
 

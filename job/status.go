@@ -11,9 +11,10 @@ import (
 type status struct {
 	mu sync.Mutex
 	s  Status
-	// records of attempts and subtasks before the running ones
-	base  int64
-	tasks []interface{ Lag() int64 }
+	tasks []interface {
+		Lag() int64
+		Records() int64
+	}
 }
 
 func (j *Job) update(f func(s *Status)) {
@@ -28,7 +29,9 @@ func (j *Job) Status() Status {
 	defer j.status.mu.Unlock()
 	s := j.status.s
 	s.Lag = -1
+	s.Records = 0
 	for _, t := range j.status.tasks {
+		s.Records += t.Records()
 		if l := t.Lag(); l >= 0 {
 			if s.Lag < 0 {
 				s.Lag = 0
