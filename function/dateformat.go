@@ -12,9 +12,13 @@ import (
 // dateFormat is DATE_FORMAT(timestamp, pattern) and DATE_FORMAT(text, pattern).
 func dateFormat() *Function {
 	f := (&Function{Name: "DATE_FORMAT", CanFail: true}).signatures(
-		sig{params: []family{timestamp, character}, ret: nullable(types.String_)})
+		sig{params: []family{timestamp, character}, ret: nullable(types.String_)},
+		sig{params: []family{character, character}, ret: nullable(types.String_)})
 	f.op = func(c *Call, s Session) (Op, error) {
 		t := c.Args[0].Type()
+		if t.IsString() {
+			return formatText(s), nil
+		}
 		text, ok := constText(c.Args[1])
 		if !ok {
 			return formatTimes(t, s), nil

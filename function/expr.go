@@ -87,7 +87,7 @@ func (c *Call) Type() types.Type { return c.T }
 
 // Deterministic reports that function and arguments are.
 func (c *Call) Deterministic() bool {
-	if c.Func.Volatile {
+	if c.Func.Volatile || c.Func.volatile != nil && c.Func.volatile(c) {
 		return false
 	}
 	for _, a := range c.Args {

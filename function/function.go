@@ -20,6 +20,8 @@ type Function struct {
 	form string
 	// resolve checks the arguments, casts them where Flink does so implicitly, and gives the result type.
 	resolve func(args []Expr) ([]Expr, types.Type, error)
+	// volatile says of a call whether it gives another value each time, for functions that are Volatile in one form only.
+	volatile func(c *Call) bool
 	// expand gives another expression instead of a call, for functions that are made of others.
 	expand func(unit string, args []Expr) (Expr, error)
 	// op makes the computation of a call; nil gives the first argument as it is.

@@ -3,7 +3,7 @@ package function
 import "sort"
 
 // families are the tables of all functions and operators.
-var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, timeFunctions, sessionFunctions}
+var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, timeFunctions, legacyTime, sessionFunctions}
 
 var byName map[string]*Function
 

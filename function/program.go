@@ -297,13 +297,13 @@ func Fold(e Expr, session Session) Expr {
 		case *ColumnRef, *Literal:
 			return e
 		case *Call:
+			if !x.Deterministic() {
+				return e
+			}
 			for _, a := range x.Args {
 				if !isLiteral(a) {
 					return e
 				}
-			}
-			if x.Func.Volatile {
-				return e
 			}
 		case *Cast:
 			if !isLiteral(x.Arg) {

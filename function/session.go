@@ -3,6 +3,7 @@ package function
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"staunch/changelog"
 	"staunch/function/datetime"
@@ -22,29 +23,33 @@ var sessionFunctions = []*Function{
 func current(name string, t types.Type) *Function {
 	f := (&Function{Name: name, Volatile: true}).signatures(sig{ret: strictly(t)})
 	f.op = func(_ *Call, s Session) (Op, error) {
-		now := s.Now
-		return func(dst *changelog.Column, _ []kernel.Vec, n int, _ kernel.Mask) error {
-			if now == nil {
-				return &RowError{Err: errors.New(name + ": the session has no clock")}
-			}
-			v := now().UnixMilli()
+		zone := s.zone()
+		return clockOp(name, t, s, func(now time.Time) int64 {
+			v := now.UnixMilli()
 			if t.Kind != types.TimestampLTZ {
-				v, _ = s.zone().InstantToLocal(v, 1000)
+				v, _ = zone.InstantToLocal(v, 1000)
 			}
-			c := changelog.NewColumn(t)
 			switch t.Kind {
 			case types.Date:
-				c.AppendInt32(datetime.TimestampToDate(v, 1000))
+				return int64(datetime.TimestampToDate(v, 1000))
 			case types.Time:
-				c.AppendInt32(int32(truncTime(int64(datetime.TimestampToTime(v, 1000)), t.Precision)))
-			default:
-				c.AppendInt64(v)
+				return truncTime(int64(datetime.TimestampToTime(v, 1000)), t.Precision)
 			}
-			kernel.Broadcast(dst, c, n)
-			return nil
-		}, nil
+			return v
+		}), nil
 	}
 	return f
+}
+
+// clockOp gives what value makes of the time of the batch.
+func clockOp(name string, t types.Type, s Session, value func(now time.Time) int64) Op {
+	return func(dst *changelog.Column, _ []kernel.Vec, n int, _ kernel.Mask) error {
+		if s.Now == nil {
+			return &RowError{Err: errors.New(name + ": the session has no clock")}
+		}
+		kernel.Broadcast(dst, NewInt(t, value(s.Now())).Value, n)
+		return nil
+	}
 }
 
 func currentDatabase() *Function {

@@ -405,14 +405,29 @@ func minusDates() *Function {
 	return f
 }
 
-// toDate is TO_DATE(text).
+// toDate is TO_DATE(text[, pattern]).
 func toDate() *Function {
-	f := row("TO_DATE", func(r *kernel.Row) error {
-		if v, ok := datetime.ParseDate(r.Bytes(0)); ok {
-			r.PutInt(int64(v))
-		}
-		return nil
-	}, sig{params: []family{character}, ret: nullable(types.New(types.Date))})
+	f := (&Function{Name: "TO_DATE", CanFail: true}).signatures(
+		sig{params: []family{character, character}, opt: 1, ret: nullable(types.New(types.Date))})
+	f.op = func(*Call, Session) (Op, error) {
+		var known legacyPatterns
+		return lift(func(r *kernel.Row) error {
+			v, ok := int32(0), false
+			if r.Args() == 1 {
+				v, ok = datetime.ParseDate(r.Bytes(0))
+			} else {
+				p, err := known.get(r.Bytes(1), f.Name)
+				if err != nil {
+					return err
+				}
+				v, ok = datetime.ParseDatePattern(r.Bytes(0), p)
+			}
+			if ok {
+				r.PutInt(int64(v))
+			}
+			return nil
+		}), nil
+	}
 	return f
 }
 
@@ -507,11 +522,9 @@ func epochToLTZ(c *Call) (Op, error) {
 				return fmt.Errorf("the precision of TO_TIMESTAMP_LTZ must be between 0 and 9, not %d", p)
 			}
 		}
-		v, ok := datetime.Rescale(r.Int(0), pow10Int(int(p)), units)
-		if !ok {
-			return fmt.Errorf("TO_TIMESTAMP_LTZ: %d is out of range of %s", r.Int(0), c.T.Nullable())
+		if v, ok := datetime.InstantOfNumber(r.Int(0), int(p), units); ok {
+			r.PutInt(v)
 		}
-		r.PutInt(v)
 		return nil
 	}), nil
 }
