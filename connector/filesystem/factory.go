@@ -55,7 +55,7 @@ func newSink(t connector.Table) (connector.Sink, error) {
 	if err != nil {
 		return nil, &fault.Error{Class: fault.User, Err: err}
 	}
-	s := &sink{name: t.Name, ext: ff.Extension, columns: len(t.Columns)}
+	s := &sink{name: t.Name, ext: strings.TrimPrefix(ff.Extension, "."), columns: len(t.Columns)}
 	if err := s.bind(t, v); err != nil {
 		return nil, userError(err)
 	}

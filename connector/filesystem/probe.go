@@ -72,9 +72,13 @@ func (s *sink) try(ctx connector.Context) (probeResult, error) {
 func (s *sink) probeFile(ctx connector.Context, wait waiter, left *durability, dir string) (string, error) {
 	var err error
 	for range maxTries {
-		name := fmt.Sprintf("%s/probe-%s-%d-%s.probe", dir, Job8(ctx.Job), ctx.Epoch, env.RandomHex(ctx.Env, 12))
 		var h fs.File
-		err = wait.through(func() (err error) { h, err = s.store.Create(name); return err })
+		name := ""
+		err = wait.through(func() (err error) {
+			name = fmt.Sprintf("%s/probe-%s-%d-%s.probe", dir, Job8(ctx.Job), ctx.Epoch, env.RandomHex(ctx.Env, 12))
+			h, err = s.store.Create(name)
+			return err
+		})
 		if errors.Is(err, fs.ErrNoSpace) {
 			break
 		}
