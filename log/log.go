@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"path"
 	"slices"
 	"time"
@@ -74,6 +75,8 @@ type Log struct {
 	last int64
 	// kinds has the kind of each entry that was read and still was there at the last listing.
 	kinds map[int64]string
+	// foreign: entries of other processes were read and may not be durable.
+	foreign bool
 	// rooted: the folders that lead to the log are durable. unrooted are those in which this process made one.
 	rooted   bool
 	unrooted []string
@@ -130,6 +133,7 @@ func (l *Log) Read() ([]Entry, error) {
 			for _, e := range entries {
 				l.seen(e)
 			}
+			l.foreign = l.foreign || len(entries) > 0
 			if err != nil {
 				err = classify(fmt.Errorf("read log %s: %w", l.dir, err))
 			}
@@ -428,8 +432,15 @@ func (d *appender) mkdir() error {
 	return d.fs.MkdirAll(d.dir)
 }
 
-// place moves the staged file to its number.
+// place moves the staged file to its number. What stands before it is made durable first, since its writer may have died before it did so:
+// else a power cut could keep this entry and lose that one, a gap that looks like damage.
 func (d *appender) place(to string) error {
+	if d.foreign {
+		if err := d.fs.SyncDir(d.dir); err != nil {
+			return err
+		}
+		d.foreign = false
+	}
 	err := d.fs.Rename(d.staged, to)
 	if d.Variant.Overwrite && errors.Is(err, fs.ErrExist) {
 		if err := d.fs.Delete(to); err != nil {
@@ -482,6 +493,7 @@ func (d *appender) show(e Entry) error {
 		}
 	}
 	d.seen(e)
+	d.foreign = true
 	return nil
 }
 
@@ -493,7 +505,8 @@ func (d *appender) sync() error {
 	}
 	for dir, up := path.Dir(d.dir), 0; ; dir, up = path.Dir(dir), up+1 {
 		err := d.fs.SyncDir(dir)
-		if err != nil && (up < 2 || slices.Contains(d.unrooted, dir) || errors.Is(err, fs.ErrUnavailable)) {
+		mine := up < 2 || slices.Contains(d.unrooted, dir)
+		if err != nil && (mine || !errors.Is(err, iofs.ErrPermission) && !errors.Is(err, fs.ErrUnsupported)) {
 			return err
 		}
 		if dir == "/" || dir == "." {
@@ -616,6 +629,7 @@ func (d *appender) failed(act protocol.Action) error {
 		err = &badEntry{path: d.dir, reason: err.Error(), hint: "bring the folder back from a copy"}
 	}
 	if act.Unknown {
+		d.foreign = true
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	} else {
 		d.drop()

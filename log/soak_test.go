@@ -151,6 +151,8 @@ func runSoak(seed int64, variant protocol.Variant) *soak {
 			k.s.Repeat(k.r.Intn(k.s.LateCount())) //nolint:errcheck // an answer that nobody gets
 		case x == 1 && k.r.Intn(4) == 0:
 			clients[k.r.Intn(len(clients))].Kill()
+		case x == 2 && k.r.Intn(20) == 0:
+			k.s.PowerCut(func() bool { return k.r.Intn(2) == 0 })
 		}
 		k.turn = k.r.Intn(len(next))
 		if k.r.Intn(3) > 0 { // mostly one goes on while others sleep
@@ -163,6 +165,7 @@ func runSoak(seed int64, variant protocol.Variant) *soak {
 		}
 	}
 	k.s.Before, k.s.Fault = nil, nil
+	k.s.PowerCut(func() bool { return k.r.Intn(2) == 0 })
 	k.judge()
 	return k
 }

@@ -12,6 +12,7 @@ type Client struct {
 	store *Store
 	name  string
 	dead  bool // guarded by store.mu
+	cut   bool // by a power cut, which leaves nothing under way
 }
 
 // Client gives a handle for a new process. Names may repeat; they are for hooks and traces.
@@ -85,7 +86,7 @@ func (e Effect) err(op Op) error {
 // answer records the call and what the process is told.
 func (c *Client) answer(op Op, done bool, err error, note string) error {
 	s := c.store
-	if op.Kind.Names() {
+	if op.Kind.Names() && !c.cut {
 		s.late = append(s.late, Call{Client: c.name, Op: op, Done: done, Answer: err})
 	}
 	if s.Trace != nil {

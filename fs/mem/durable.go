@@ -52,7 +52,7 @@ func (s *Store) PowerCut(choose func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.clients {
-		c.dead = true
+		c.dead, c.cut = true, true
 	}
 	for i := len(s.changes) - 1; i >= 0; i-- {
 		if c := s.changes[i]; !c.durable() {

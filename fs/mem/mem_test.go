@@ -285,6 +285,14 @@ func TestPowerCutEndsProcesses(t *testing.T) {
 	if got := fstest.Content(t, b, "/f"); got != "1" || s.LateCount() != 0 {
 		t.Errorf("read %q, %d calls under way", got, s.LateCount())
 	}
+	s.Before = func(_ string, op Op) {
+		if op.Kind == Rename {
+			s.PowerCut(func() bool { return true })
+		}
+	}
+	if err := b.Rename("/f", "/g"); !errors.Is(err, ErrDead) || s.LateCount() != 0 {
+		t.Errorf("a call in the middle of a power cut: %v, %d calls under way", err, s.LateCount())
+	}
 	s.PowerCut(func() bool { t.Error("what survived one cut is durable"); return false })
 }
 
