@@ -34,6 +34,8 @@ type item struct {
 	// kind and what say what is wrong with it, if entry is nil.
 	kind Kind
 	what string
+	// whole: an archive cannot be opened, so that none of its entries is visited.
+	whole bool
 }
 
 // history reads a table's log from its first entry on, through the archives that segments have made, without following or changing it.
@@ -242,12 +244,12 @@ func (h *history) archive(a account.Archive) error {
 	}
 	h.hole(a.From)
 	p := path.Join(h.dir, a.Name)
-	bad := func(format string, args ...any) {
-		h.visit(item{n: a.From, to: a.To, path: p, kind: ArchiveDamaged, what: fmt.Sprintf("the archive of entries %d to %d ", a.From, a.To) +
+	bad := func(whole bool, format string, args ...any) {
+		h.visit(item{n: a.From, to: a.To, path: p, kind: ArchiveDamaged, whole: whole, what: fmt.Sprintf("the archive of entries %d to %d ", a.From, a.To) +
 			fmt.Sprintf(format, args...)})
 	}
 	if strings.Contains(a.Name, "/") {
-		bad("has a name that leads elsewhere")
+		bad(true, "has a name that leads elsewhere")
 		h.last = a.To
 		return nil
 	}
@@ -256,7 +258,7 @@ func (h *history) archive(a account.Archive) error {
 		return fmt.Errorf("read %s: %w", p, err)
 	}
 	if err != nil {
-		bad("cannot be read: %v", err)
+		bad(true, "cannot be read: %v", err)
 		h.last = a.To
 		return nil
 	}
@@ -269,11 +271,11 @@ func (h *history) archive(a account.Archive) error {
 	}
 	switch {
 	case a.Length != size:
-		bad("is %d bytes long, its segment says %d", size, a.Length)
+		bad(false, "is %d bytes long, its segment says %d", size, a.Length)
 	case a.SHA256 != "" && hex.EncodeToString(sum.Sum(nil)) != a.SHA256:
-		bad("was altered: its hash is not the one that its segment names")
+		bad(false, "was altered: its hash is not the one that its segment names")
 	case broken != "":
-		bad("%s", broken)
+		bad(false, "%s", broken)
 	}
 	if h.last < a.To {
 		h.hole(a.To + 1)

@@ -50,7 +50,7 @@ func (j *judge) visit(it item) {
 		p := Problem{Kind: it.kind, What: it.what, Path: it.path, Entry: it.n,
 			ToDo: "bring the file back from a copy of the table's folder; never delete or edit entries by hand"}
 		j.rep.problem(p)
-		if it.kind != ArchiveDamaged {
+		if it.kind != ArchiveDamaged || it.whole {
 			j.torn, j.claimTorn = true, true
 		}
 		return
@@ -111,9 +111,8 @@ func (j *judge) judge(e *log.Entry) error {
 		}
 	case account.KindSegment:
 		var g account.Segment
-		if read(&g) && !j.torn && g.Chain != j.chain {
-			j.at(e, ChainBroken, doctored, "the segment says that the chain ends with checkpoint %d (%s), but the newest certificate is of checkpoint %d (%s)",
-				g.Chain.Checkpoint, short(g.Chain.Certificate), j.chain.Checkpoint, short(j.chain.Certificate))
+		if read(&g) {
+			j.segment(e, &g)
 		}
 	default:
 		j.at(e, EntryUnknown, "audit the table with the version that wrote it", "an entry of the unknown kind %q", e.Kind)
@@ -126,6 +125,20 @@ func (j *judge) claims(e *log.Entry, c *account.Claim) {
 		j.at(e, Order, doctored, "epoch %d claims the table behind epoch %d of the same job log", c.Epoch, old.Epoch)
 	}
 	j.claim, j.claimTorn = c, false
+}
+
+// segment holds the summary of former entries against what was read of them, or goes on from it where they cannot be read.
+func (j *judge) segment(e *log.Entry, g *account.Segment) {
+	switch {
+	case j.torn:
+		j.chain, j.logID = g.Chain, g.ChainLogID
+	case g.Chain != j.chain:
+		j.at(e, ChainBroken, doctored, "the segment says that the chain ends with checkpoint %d (%s), but the newest certificate is of checkpoint %d (%s)",
+			g.Chain.Checkpoint, short(g.Chain.Certificate), j.chain.Checkpoint, short(j.chain.Certificate))
+	}
+	if j.claimTorn {
+		j.claim, j.claimTorn = &g.Claim, false
+	}
 }
 
 // owned checks that the claim in force allows an entry of this job log and epoch (P7).

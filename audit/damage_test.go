@@ -1,0 +1,408 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"staunch/account"
+	"staunch/fault"
+)
+
+// damage is something that happens to a good table, and what must be found then, no more and no less.
+type damage struct {
+	name string
+	// format of the table, "" for json and parquet.
+	format string
+	// every is the number of certificates a segment, 0 for none.
+	every int
+	do    func(l *lake)
+	want  []Kind
+	// fast is what is found without reading contents, if that is something else.
+	fast []Kind
+	// says must be in the report.
+	says string
+}
+
+func (l *lake) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// edit changes a file's bytes.
+func (l *lake) edit(path string, f func(b []byte) []byte) {
+	l.t.Helper()
+	b, err := os.ReadFile(path)
+	l.must(err)
+	next := f(slices.Clone(b))
+	if bytes.Equal(b, next) {
+		l.t.Fatalf("%s is not changed by this", path)
+	}
+	l.must(os.WriteFile(path, next, 0o666))
+}
+
+// flip changes the byte in the middle.
+func flip(b []byte) []byte {
+	b[len(b)/2] ^= 0x20
+	return b
+}
+
+// file is a visible file of the i-th certificate.
+func (l *lake) file(i, k int) account.File {
+	l.t.Helper()
+	_, c := l.certificate(i)
+	return c.Files[k]
+}
+
+func (l *lake) copy(from, to string) {
+	l.t.Helper()
+	b, err := os.ReadFile(from)
+	l.must(err)
+	l.must(os.MkdirAll(filepath.Dir(to), 0o777))
+	l.must(os.WriteFile(to, b, 0o666))
+}
+
+// promise appends the certificate of one more checkpoint without doing anything for it.
+func (l *lake) promise() (int64, account.Certificate) {
+	l.t.Helper()
+	c := l.write(40)
+	c.Previous = l.expect.Certificate
+	n := l.numbers()[len(l.numbers())-1] + 1
+	l.put(n, account.KindCertificate, l.encode(&c))
+	return n, c
+}
+
+func (l *lake) archives() []string {
+	l.t.Helper()
+	list, err := filepath.Glob(filepath.Join(l.logDir(), "archive-*"))
+	l.must(err)
+	if len(list) == 0 {
+		l.t.Fatal("no archive")
+	}
+	return list
+}
+
+// lose commits a checkpoint of which one file was removed from the temporary place.
+func (l *lake) lose(accept bool) account.File {
+	l.t.Helper()
+	c := l.write(40)
+	l.must(os.Remove(c.Files[1].Pending))
+	_, err := l.table.Commit(c, l.expect)
+	if fault.ClassOf(err) != fault.Lost {
+		l.t.Fatalf("committed without a lost file: %v", err)
+	}
+	if accept {
+		id := string(err.Error()[strings.LastIndex(err.Error(), " ")+1:])
+		l.owner.Accept, l.owner.AcceptWho = []string{id}, "operator"
+		l.open()
+		l.commit(c)
+	}
+	return c.Files[1]
+}
+
+var damages = []damage{
+	// files
+	{name: "edited file", do: func(l *lake) { l.edit(l.file(1, 2).Final, flip) }, want: []Kind{FileChanged}, fast: []Kind{}},
+	{name: "shortened file", do: func(l *lake) { l.edit(l.file(0, 0).Final, func(b []byte) []byte { return b[:len(b)-1] }) }, want: []Kind{FileChanged}, says: "bytes long"},
+	{name: "removed row", format: "json", do: func(l *lake) {
+		l.edit(l.file(2, 1).Final, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+	}, want: []Kind{FileChanged}},
+	{name: "removed file", do: func(l *lake) { l.must(os.Remove(l.file(4, 3).Final)) }, want: []Kind{FileMissing}, says: "events-1 offsets"},
+	{name: "removed partition", do: func(l *lake) { l.must(os.RemoveAll(l.root + "/dt=2026-11-02")) }, want: []Kind{FileMissing, SuccessMissing}},
+	{name: "copied file", do: func(l *lake) {
+		f := l.file(3, 1)
+		l.copy(f.Final, filepath.Join(filepath.Dir(f.Final), "copy"+filepath.Ext(f.Final)))
+	}, want: []Kind{FileForeign}},
+	{name: "foreign file", do: func(l *lake) {
+		l.must(os.WriteFile(filepath.Join(l.root, "dt=2026-11-01", "extra"+filepath.Ext(l.file(0, 0).Final)), []byte("{}\n"), 0o666))
+	}, want: []Kind{FileForeign}, says: "no certificate names"},
+	{name: "foreign partition", do: func(l *lake) {
+		l.copy(l.file(0, 0).Final, filepath.Join(l.root, "dt=2027-01-01", "x"+filepath.Ext(l.file(0, 0).Final)))
+	}, want: []Kind{FileForeign}},
+	{name: "foreign link", do: func(l *lake) {
+		l.must(os.Symlink(l.file(0, 0).Final, filepath.Join(l.root, "link"+filepath.Ext(l.file(0, 0).Final))))
+	}, want: []Kind{FileForeign}},
+	{name: "file replaced by a link", do: func(l *lake) {
+		f := l.file(0, 0).Final
+		l.must(os.Rename(f, l.root+"/../elsewhere"))
+		l.must(os.Symlink(l.root+"/../elsewhere", f))
+	}, want: []Kind{FileChanged}},
+	{name: "folder in place of a file", do: func(l *lake) {
+		f := l.file(0, 0).Final
+		l.must(os.Remove(f))
+		l.must(os.Mkdir(f, 0o777))
+	}, want: []Kind{FileChanged}},
+	{name: "two files exchanged", do: func(l *lake) {
+		a, b := l.file(0, 0).Final, l.file(1, 0).Final
+		l.must(os.Rename(a, a+"x"))
+		l.must(os.Rename(b, a))
+		l.must(os.Rename(a+"x", b))
+	}, want: []Kind{FileChanged}, fast: nil},
+	// success files
+	{name: "success file removed", do: func(l *lake) { l.must(os.Remove(l.root + "/dt=2026-11-02/_SUCCESS")) }, want: []Kind{SuccessMissing}},
+	{name: "success file too early", do: func(l *lake) { l.must(os.WriteFile(l.root+"/dt=2026-11-01/_SUCCESS", nil, 0o666)) }, want: []Kind{SuccessForeign}},
+	// the log
+	{name: "certificate with swapped bytes", do: func(l *lake) { l.edit(l.entry(l.nth("certificate", 2)), flip) }, want: []Kind{EntryDamaged, FileForeign, RangeGap}, says: "events-0 offsets 1080..1119"},
+	{name: "truncated certificate", do: func(l *lake) {
+		l.edit(l.entry(l.nth("certificate", 2)), func(b []byte) []byte { return b[:len(b)/2] })
+	}, want: []Kind{EntryDamaged, FileForeign, RangeGap}},
+	{name: "empty entry", do: func(l *lake) { l.must(os.Truncate(l.entry(l.nth("done", 1)), 0)) }, want: []Kind{EntryDamaged}},
+	{name: "certificate removed", do: func(l *lake) { l.must(os.Remove(l.entry(l.nth("certificate", 1)))) }, want: []Kind{EntryMissing, FileForeign, RangeGap}},
+	{name: "done removed", do: func(l *lake) { l.must(os.Remove(l.entry(l.nth("done", 1)))) }, want: []Kind{EntryMissing}},
+	{name: "beginning removed", do: func(l *lake) { l.must(os.Remove(l.entry(1))) }, want: []Kind{EntryMissing}, says: "entry 1 is missing"},
+	{name: "folder for an entry", do: func(l *lake) {
+		p := l.entry(l.nth("done", 0))
+		l.must(os.Remove(p))
+		l.must(os.Mkdir(p, 0o777))
+	}, want: []Kind{EntryDamaged}},
+	{name: "certificate changed with a fitting header", do: func(l *lake) {
+		l.change(l.nth("certificate", 1), func(b string) string { return strings.Replace(b, `"plan":"plan"`, `"plan":"other"`, 1) })
+	}, want: []Kind{ChainBroken, Order}},
+	{name: "done changed", do: func(l *lake) {
+		l.change(l.nth("done", 1), func(b string) string { return strings.Replace(b, `"renamed",`, ``, 1) })
+	}, want: []Kind{VerdictsWrong}},
+	{name: "verdict unknown", do: func(l *lake) {
+		l.change(l.nth("done", 1), func(b string) string { return strings.Replace(b, `"renamed",`, `"gone",`, 1) })
+	}, want: []Kind{VerdictsWrong}},
+	{name: "content that is no JSON", do: func(l *lake) { l.change(l.nth("certificate", 4), func(b string) string { return b[:len(b)-1] }) }, want: []Kind{EntryDamaged, FileForeign}},
+	{name: "entry of an unknown kind", do: func(l *lake) { l.put(l.numbers()[len(l.numbers())-1]+1, "riddle", "{}") }, want: []Kind{EntryUnknown}},
+	{name: "claim of an older epoch", do: func(l *lake) {
+		l.change(l.nth("claim", 1), func(b string) string { return strings.Replace(b, `"epoch":4`, `"epoch":1`, 1) })
+	}, want: []Kind{Fence, Order}},
+	{name: "written past a fence", do: func(l *lake) {
+		l.change(l.nth("claim", 1), func(b string) string { return strings.Replace(b, `"log_id":"11`, `"log_id":"22`, 1) })
+	}, want: []Kind{Fence}},
+	{name: "certificate before done", do: func(l *lake) {
+		n, c := l.promise()
+		b, err := os.ReadFile(l.entry(n))
+		l.must(err)
+		l.expect.Certificate = hashOf(string(b))
+		l.promise()
+		_ = c
+	}, want: []Kind{Order}},
+	// the log, with every hash made to fit
+	{name: "sets exchanged", format: "parquet", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
+			c.Files[0].Offsets, c.Files[1].Offsets = c.Files[1].Offsets, c.Files[0].Offsets
+			c.Files[0].Rows, c.Files[1].Rows = c.Files[1].Rows, c.Files[0].Rows
+		})
+	}, want: []Kind{FileFooter}},
+	{name: "row removed and forged", format: "json", do: func(l *lake) {
+		f := l.file(1, 1)
+		l.edit(f.Final, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+		b, err := os.ReadFile(f.Final)
+		l.must(err)
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Files[1].Length, c.Files[1].SHA256 = int64(len(b)), hashOf(string(b)) })
+	}, want: []Kind{FileFooter}, fast: []Kind{}},
+	{name: "range beginning late", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Ranges[0].From++ })
+	}, want: []Kind{AccountOpen, OffsetsOutside, RangeGap}},
+	{name: "range beginning early", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Ranges[0].From--; c.Ranges[0].Gaps++ })
+	}, want: []Kind{RangeOverlap}},
+	{name: "account that does not close", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Ranges[1].Filtered-- })
+	}, want: []Kind{AccountOpen}},
+	{name: "negative count", do: func(l *lake) {
+		l.forge(l.nth("certificate", 4), func(c *account.Certificate) { c.Ranges[1].Filtered = -3; c.Ranges[1].Null += c.Ranges[1].Filtered + 3 })
+	}, want: []Kind{AccountOpen, RangeDamaged}},
+	{name: "offset in two files", format: "json", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
+			c.Files[0].Offsets[0].Set.Add(c.Files[1].Offsets[0].Set.Runs[0].From)
+			c.Ranges[0].Filtered--
+		})
+	}, want: []Kind{AccountOpen, OffsetsTwice}},
+	{name: "offset outside the range", format: "json", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
+			c.Files[0].Offsets[0].Set.Add(99)
+			c.Files[0].Rows++
+		})
+	}, want: []Kind{AccountOpen, FileFooter, OffsetsOutside}, fast: []Kind{AccountOpen, OffsetsOutside}},
+	{name: "file dropped from a certificate", do: func(l *lake) {
+		l.forge(l.nth("certificate", 4), func(c *account.Certificate) { c.Files = c.Files[1:] })
+	}, want: []Kind{AccountOpen, FileForeign, VerdictsWrong}},
+	{name: "file outside the table", do: func(l *lake) {
+		l.forge(l.nth("certificate", 4), func(c *account.Certificate) { c.Files[0].Final = l.root + "/../outside" })
+	}, want: []Kind{FileForeign, FileOutside}},
+	{name: "file named twice", do: func(l *lake) {
+		f := l.file(0, 0).Final
+		l.forge(l.nth("certificate", 4), func(c *account.Certificate) { c.Files[0].Final = f })
+	}, want: []Kind{FileChanged, FileForeign, Order}},
+	// archives
+	{name: "archive with a changed byte", every: 2, do: func(l *lake) {
+		l.edit(l.archives()[0], func(b []byte) []byte { return bytes.Replace(b, []byte(`"plan":"plan"`), []byte(`"plan":"plon"`), 1) })
+	}, want: []Kind{ArchiveDamaged, EntryDamaged, FileForeign}},
+	{name: "archive removed", every: 2, do: func(l *lake) { l.must(os.Remove(l.archives()[0])) }, want: []Kind{ArchiveDamaged, FileForeign}},
+	{name: "archive shortened", every: 2, do: func(l *lake) { l.edit(l.archives()[1], func(b []byte) []byte { return b[:len(b)-10] }) }, want: []Kind{ArchiveDamaged, EntryMissing}},
+	{name: "archive with a damaged index", every: 2, do: func(l *lake) {
+		l.edit(l.archives()[0], func(b []byte) []byte { return append([]byte("9"), b...) })
+	}, want: []Kind{ArchiveDamaged, EntryMissing, FileForeign}},
+	{name: "segment damaged", every: 2, do: func(l *lake) { l.edit(l.entry(l.nth("segment", -1)), flip) }, want: []Kind{EntryDamaged}},
+	{name: "segment removed", every: 2, do: func(l *lake) { l.must(os.Remove(l.entry(l.nth("segment", -1)))) }, want: []Kind{EntryMissing, FileForeign}},
+	// losses
+	{name: "lost file", do: func(l *lake) { l.lose(false) }, want: []Kind{FileLost}, says: "--accept-lost 6-"},
+	{name: "pending file of another length", do: func(l *lake) {
+		_, c := l.promise()
+		l.must(os.Truncate(c.Files[0].Pending, 5))
+	}, want: []Kind{FileChanged}},
+	{name: "pending file removed", do: func(l *lake) {
+		_, c := l.promise()
+		l.must(os.Remove(c.Files[0].Pending))
+	}, want: []Kind{FileLost}},
+	// two jobs
+	{name: "two jobs over one topic", do: func(l *lake) {
+		other := openLake(l.t, l.root, "copy", strings.TrimPrefix(filepath.Ext(l.file(0, 0).Final), "."), 0)
+		other.checkpoints(1)
+	}, want: []Kind{TwoJobs}},
+}
+
+func TestDamages(t *testing.T) {
+	for _, d := range damages {
+		formats := []string{"json", "parquet"}
+		if d.format != "" {
+			formats = []string{d.format}
+		}
+		for _, f := range formats {
+			t.Run(d.name+"/"+f, func(t *testing.T) {
+				t.Parallel()
+				l := standard(t, f, d.every)
+				d.do(l)
+				r := l.audit(Options{})
+				slices.Sort(d.want)
+				if got := kinds(r); !slices.Equal(got, d.want) || r.Verdict != Wrong {
+					t.Errorf("found %v, expected %v\n%s", got, d.want, text(r))
+				}
+				if !strings.Contains(text(r), d.says) {
+					t.Errorf("%q is not said\n%s", d.says, text(r))
+				}
+				if d.fast == nil {
+					return
+				}
+				if got := kinds(l.audit(Options{Fast: true})); !slices.Equal(got, d.fast) {
+					t.Errorf("--fast found %v, expected %v", got, d.fast)
+				}
+			})
+		}
+	}
+}
+
+func TestCopyIsNamed(t *testing.T) {
+	l := standard(t, "json", 2)
+	f := l.file(0, 0)
+	l.copy(f.Final, l.root+"/dt=2026-11-01/again"+filepath.Ext(f.Final))
+	r := l.audit(Options{})
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].What, "copy of "+f.Final) || len(r.Problems[0].Offsets) != 1 ||
+		r.Problems[0].Offsets[0].Count != f.Rows {
+		t.Error(text(r))
+	}
+}
+
+func TestAcceptedLoss(t *testing.T) {
+	l := standard(t, "json", 0)
+	f := l.lose(true)
+	l.checkpoints(1)
+	r := l.audit(Options{})
+	if r.Verdict != Clean || len(r.Jobs[0].Losses) != 1 {
+		t.Fatal(text(r))
+	}
+	loss := r.Jobs[0].Losses[0]
+	if loss.Path != f.Final || loss.Rows != f.Rows || !strings.HasPrefix(loss.Accepted, "operator ") || loss.Offsets[0].Offsets != f.Offsets[0].Set.String() {
+		t.Errorf("%+v", loss)
+	}
+	if got := r.Jobs[0].Splits[0].Lost; got != f.Rows {
+		t.Errorf("%d rows lost, expected %d", got, f.Rows)
+	}
+	if !strings.Contains(text(r), "accepted loss: "+f.Final) {
+		t.Error(text(r))
+	}
+}
+
+// TestCommitting: a certificate without done is no fault, wherever its files are.
+func TestCommitting(t *testing.T) {
+	l := standard(t, "parquet", 2)
+	_, c := l.promise()
+	for i := range len(c.Files) + 1 {
+		r := l.audit(Options{})
+		if r.Verdict != Committing || r.Count() != 0 || r.Jobs[0].Pending != int64(len(c.Files)-i) || r.Jobs[0].Files != int64(30+i) {
+			t.Fatalf("%d of %d files renamed:\n%s", i, len(c.Files), text(r))
+		}
+		if i < len(c.Files) {
+			l.must(os.Rename(c.Files[i].Pending, c.Files[i].Final))
+		}
+	}
+}
+
+func TestMovedTable(t *testing.T) {
+	l := standard(t, "json", 2)
+	to := filepath.Join(filepath.Dir(l.root), "elsewhere")
+	l.must(os.Rename(l.root, to))
+	was := l.root
+	l.root = to
+	r := l.audit(Options{})
+	if r.Verdict != Clean || r.Jobs[0].Files != 30 || !strings.Contains(text(r), "written at "+was) {
+		t.Error(text(r))
+	}
+}
+
+func TestNoLog(t *testing.T) {
+	l := newLake(t, "json", 0)
+	l.must(os.RemoveAll(l.root + "/_staunch"))
+	if r := l.audit(Options{}); r.Verdict != Wrong || !slices.Equal(kinds(r), []Kind{NoLog}) {
+		t.Error(text(r))
+	}
+	l.must(os.RemoveAll(l.root))
+	if r := l.audit(Options{}); r.Verdict != Wrong || !slices.Equal(kinds(r), []Kind{NoLog}) || !strings.Contains(text(r), "does not exist") {
+		t.Error(text(r))
+	}
+}
+
+func TestClaimedOnly(t *testing.T) {
+	l := newLake(t, "json", 0)
+	if r := l.audit(Options{}); r.Verdict != Clean || r.Jobs[0].Certificates != 0 {
+		t.Error(text(r))
+	}
+}
+
+func TestSuccessName(t *testing.T) {
+	l := standard(t, "json", 0)
+	l.must(os.Rename(l.root+"/dt=2026-11-02/_SUCCESS", l.root+"/dt=2026-11-02/READY"))
+	if r := l.audit(Options{Success: "READY"}); r.Verdict != Clean {
+		t.Error(text(r))
+	}
+	if r := l.audit(Options{}); r.Verdict != Clean || len(r.Notes) != 1 {
+		t.Error(text(r))
+	}
+	if r := l.audit(Options{Success: "_SUCCESS"}); !slices.Equal(kinds(r), []Kind{SuccessMissing}) {
+		t.Error(text(r))
+	}
+}
+
+// TestAccountsNeedNotClose: a plan that makes several rows of a record may have an offset in two files.
+func TestAccountsNeedNotClose(t *testing.T) {
+	l := newLake(t, "json", 0)
+	l.close = false
+	c := l.write(40)
+	c.Files[0].Offsets[0].Set.Union(c.Files[1].Offsets[0].Set)
+	l.commit(c)
+	r := l.audit(Options{})
+	if r.Verdict != Clean || r.Jobs[0].AccountsClose {
+		t.Error(text(r))
+	}
+}
+
+// TestManyProblems: what is listed is bounded.
+func TestManyProblems(t *testing.T) {
+	l := standard(t, "json", 0)
+	for i := range maxListed + 20 {
+		l.must(os.WriteFile(fmt.Sprintf("%s/x%d%s", l.root, i, filepath.Ext(l.file(0, 0).Final)), nil, 0o666))
+	}
+	if r := l.audit(Options{}); len(r.Problems) != maxListed || r.More != 20 || r.Count() != maxListed+20 || !strings.Contains(text(r), "and 970 more") {
+		t.Errorf("%d problems, %d more", len(r.Problems), r.More)
+	}
+}
