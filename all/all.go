@@ -3,10 +3,14 @@ package all
 import (
 	"staunch/changelog"
 	"staunch/connector"
+	"staunch/connector/blackhole"
+	"staunch/connector/datagen"
 	"staunch/connector/filesystem"
 	"staunch/connector/kafka"
+	"staunch/connector/print"
 	"staunch/format"
 	"staunch/format/json"
+	"staunch/format/parquet"
 	"staunch/fs"
 	"staunch/fs/local"
 	"staunch/function"
@@ -17,13 +21,17 @@ import (
 
 // Connectors in order of name.
 var Connectors = []connector.Factory{
+	blackhole.Factory,
+	datagen.Factory,
 	filesystem.Factory,
 	kafka.Factory,
+	print.Factory,
 }
 
 // Formats in order of name.
 var Formats = []format.Factory{
 	json.Factory,
+	parquet.Factory,
 }
 
 // Stores resolves paths by their scheme.

@@ -16,7 +16,7 @@ import (
 // Factory makes the file writers of the format parquet.
 var Factory = format.Factory{
 	Name:       "parquet",
-	Extension:  ".parquet",
+	Extension:  "parquet",
 	Options:    optionTable,
 	FileWriter: openFileFormat,
 }
