@@ -22,6 +22,8 @@ type soak struct {
 	trace   []string
 	// placed are the entries that a life was told are its own and count, by number.
 	placed map[int64]record
+	// denied are the bodies of entries that were said not to stand.
+	denied map[string]bool
 	broken error
 	yields []func() bool
 	turn   int
@@ -57,14 +59,21 @@ func (k *soak) life(n int, c *mem.Client) error {
 	if _, err := l.Read(); err != nil {
 		return err
 	}
-	e, err := l.Append(Append{Kind: "begin", Body: fmt.Appendf(nil, "%d 0", n), Below: below(Again)})
-	if err != nil {
+	deny := func(body []byte, err error) error {
+		if !errors.Is(err, ErrUnknown) && !c.Dead() {
+			k.denied[string(body)] = true
+		}
 		return err
+	}
+	body := fmt.Appendf(nil, "%d 0", n)
+	e, err := l.Append(Append{Kind: "begin", Body: body, Below: below(Again)})
+	if err != nil {
+		return deny(body, err)
 	}
 	k.won(e, n)
 	epoch := e.N
-	body := fmt.Appendf(nil, "%d %d", n, epoch)
-	for range 3 {
+	for i := range 3 {
+		body := fmt.Appendf(nil, "%d %d %d", n, epoch, i)
 		e, err := l.Append(Append{Kind: "complete", Body: body, Below: below(Fenced), OnTaken: func(o Entry) error {
 			var life int
 			of := o.N
@@ -77,7 +86,7 @@ func (k *soak) life(n int, c *mem.Client) error {
 			return nil
 		}})
 		if err != nil {
-			return err
+			return deny(body, err)
 		}
 		k.won(e, n)
 		for i := e.N - 1; i > 0 && i > e.N-6; i-- {
@@ -117,7 +126,7 @@ func (k *soak) fault(_ string, op mem.Op) mem.Effect {
 }
 
 func runSoak(seed int64, variant protocol.Variant) *soak {
-	k := &soak{r: rand.New(rand.NewSource(seed)), s: mem.New(), variant: variant, placed: map[int64]record{}}
+	k := &soak{r: rand.New(rand.NewSource(seed)), s: mem.New(), variant: variant, placed: map[int64]record{}, denied: map[string]bool{}}
 	k.s.RenameMissingParent = k.r.Intn(2) == 0
 	k.s.Trace = func(line string) { k.trace = append(k.trace, line) }
 	k.s.Before = func(string, mem.Op) { k.yields[k.turn]() }
@@ -192,6 +201,9 @@ func (k *soak) judge() {
 	for _, e := range list {
 		if e.N < begins {
 			continue
+		}
+		if k.denied[string(e.Body)] {
+			k.failf("%d (%s, %s) stands and was said not to", e.N, e.Kind, e.Body)
 		}
 		var life int
 		fmt.Sscan(string(e.Body), &life) //nolint:errcheck // written by life
