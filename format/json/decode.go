@@ -2,6 +2,7 @@ package json
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -101,8 +102,14 @@ func newDecoder(p format.Params, o options) (*decoder, error) {
 	return d, nil
 }
 
-// quoteName is the name in quotes with a colon, as nearly all producers write it. A name that needs escapes is found by the slow path.
-func quoteName(name string) string { return `"` + name + `":` }
+// quoteName is the name in quotes with a colon, as nearly all producers write it. A name that needs escapes is never expected as it stands:
+// its text is a byte that no field name begins with, so that the slow path finds it.
+func quoteName(name string) string {
+	if strings.ContainsAny(name, "\"\\") {
+		return "\x00"
+	}
+	return `"` + name + `":`
+}
 
 func newColumn(f format.Field) (column, error) {
 	c := column{name: f.Name, typ: f.Type}

@@ -16,6 +16,7 @@ import (
 	"staunch/changelog"
 	"staunch/format"
 	"staunch/function/datetime"
+	"staunch/function/javanum"
 	"staunch/types"
 )
 
@@ -261,8 +262,7 @@ func appendUnicodeEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// appendFloat prints as Java does: the shortest digits that read back the same, with exponent outside 10^-3 to 10^7, always with a point.
-// What is not a number is text.
+// appendFloat prints as Java does; what is not a number is text.
 func appendFloat(dst []byte, f float64, size int) []byte {
 	switch {
 	case f != f:
@@ -272,53 +272,10 @@ func appendFloat(dst []byte, f float64, size int) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, `"-Infinity"`...)
 	}
-	if abs := math.Abs(f); abs == 0 || abs >= 1e-3 && abs < 1e7 {
-		at := len(dst)
-		dst = strconv.AppendFloat(dst, f, 'f', -1, size)
-		for _, c := range dst[at:] {
-			if c == '.' {
-				return dst
-			}
-		}
-		return append(dst, '.', '0')
+	if size == 32 {
+		return javanum.AppendFloat32(dst, float32(f))
 	}
-	var scratch [40]byte
-	text := strconv.AppendFloat(scratch[:0], f, 'e', -1, size)
-	if len(text) > 1 && (text[1] == 'e' || text[0] == '-' && text[2] == 'e') {
-		// Java prints at least two digits, and of those that read back the same the nearest: 4.9E-324, not 5.0E-324.
-		var two [40]byte
-		if t := strconv.AppendFloat(two[:0], f, 'e', 1, size); readsBack(t, f, size) {
-			text = append(scratch[:0], t...)
-		}
-	}
-	point := false
-	for i, c := range text {
-		switch c {
-		case '.':
-			point = true
-		case 'e':
-			if !point {
-				dst = append(dst, '.', '0')
-			}
-			dst = append(dst, 'E')
-			exp := text[i+1:]
-			if exp[0] == '-' {
-				dst = append(dst, '-')
-			}
-			exp = exp[1:]
-			for len(exp) > 1 && exp[0] == '0' {
-				exp = exp[1:]
-			}
-			return append(dst, exp...)
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}
-
-func readsBack(text []byte, f float64, size int) bool {
-	g, err := strconv.ParseFloat(string(text), size)
-	return err == nil && g == f
+	return javanum.AppendFloat64(dst, f)
 }
 
 // appendDecimal prints v / 10^scale: plain with all its digits, otherwise without trailing zeros as

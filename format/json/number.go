@@ -3,10 +3,10 @@ package json
 import (
 	"math"
 	"math/bits"
-	"strconv"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"staunch/function/javanum"
 )
 
 // pow10 are the powers of ten that fit into 64 bits.
@@ -223,49 +223,14 @@ func parseInteger(s []byte) (int64, bool) {
 	return int64(u), u <= math.MaxInt64
 }
 
-// parseFloat reads a floating point number in Java's spelling (Double.parseDouble of trimmed text): NaN, Infinity, decimal and
-// hexadecimal numbers with an optional suffix f or d. Too large numbers are infinite.
+// parseFloat reads a floating point number in Java's spelling. Too large numbers are infinite.
 func parseFloat(s []byte, bitSize int) (float64, bool) {
-	sign, rest := 1.0, s
-	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
-		if rest[0] == '-' {
-			sign = -1
-		}
-		rest = rest[1:]
+	if bitSize == 32 {
+		f, status := javanum.ParseFloat32(s)
+		return float64(f), status != javanum.Invalid
 	}
-	switch string(rest) {
-	case "NaN":
-		return math.NaN(), true
-	case "Infinity":
-		return math.Inf(int(sign)), true
-	case "":
-		return 0, false
-	}
-	if last := rest[len(rest)-1] | 0x20; last == 'f' || last == 'd' {
-		hex := len(rest) > 1 && rest[1]|0x20 == 'x'
-		// In hexadecimal a final f or d is a suffix only behind the exponent, which is required there.
-		if !hex || containsByte(rest, 'p') {
-			rest = rest[:len(rest)-1]
-		}
-	}
-	// The standard library also knows inf, nan and underscores, and hexadecimal integers are no floats in either language.
-	hex := len(rest) > 2 && rest[0] == '0' && rest[1]|0x20 == 'x'
-	for i, c := range rest {
-		switch {
-		case c-'0' <= 9, c == '.', c == '+', c == '-', c|0x20 == 'e':
-		case hex && (i == 1 || c|0x20 == 'p' || c|0x20 >= 'a' && c|0x20 <= 'f'):
-		default:
-			return 0, false
-		}
-	}
-	if len(rest) == 0 || rest[0] == '-' || rest[0] == '+' {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(rest), len(rest)), bitSize)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return sign * f, true
+	f, status := javanum.ParseFloat64(s)
+	return f, status != javanum.Invalid
 }
 
 func containsByte(s []byte, lower byte) bool {

@@ -3,6 +3,8 @@ package json
 import (
 	"encoding/binary"
 	"math"
+
+	"staunch/function/datetime"
 )
 
 // The forms are those of java.time as Flink 2.3.0's JSON format builds them. SQL and ISO-8601 differ in more than the letter between date
@@ -20,33 +22,6 @@ func two(s []byte) int {
 		return 100
 	}
 	return int(a)*10 + int(b)
-}
-
-// daysFromCivil counts days from 1970-01-01 in the proleptic Gregorian calendar (years begin in March, so that the leap day is the last).
-func daysFromCivil(year int64, month, day int) int64 {
-	m := int64(month)
-	if m <= 2 {
-		year--
-		m += 9
-	} else {
-		m -= 3
-	}
-	era := year / 400
-	if year < 0 {
-		era = (year - 399) / 400
-	}
-	yoe := year - era*400
-	doy := (153*m + 2) / 5
-	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy + int64(day) - 1 - 719468
-}
-
-var monthLength = [13]int{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
-
-func lengthOfMonth(year int64, month int) int {
-	if month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-		return 29
-	}
-	return monthLength[month]
 }
 
 // parseDate reads yyyy-MM-dd (years beyond four digits with a sign) from the front of s. Unless strict, days up to 31 that a month does not
@@ -79,13 +54,13 @@ func parseDate(s []byte, strict bool) (days int64, rest []byte, ok bool) {
 	if month < 1 || month > 12 || day < 1 || day > 31 {
 		return 0, nil, false
 	}
-	if last := lengthOfMonth(year, month); day > last {
+	if last := datetime.DaysInMonth(int(year), month); day > last {
 		if strict {
 			return 0, nil, false
 		}
 		day = last
 	}
-	return daysFromCivil(year, month, day), s[i+6:], true
+	return datetime.DaysFromCivil(int(year), month, day), s[i+6:], true
 }
 
 // parseClock reads HH:mm:ss with up to nine digits of a second from the front of s. 24:00:00 is allowed unless strict: nanos is then a
