@@ -55,9 +55,10 @@ type Subtask struct {
 	syncs       []syncing
 	syncRunning bool
 
-	in, numOut *metric.Counter
-	watermark  atomic.Int64
-	lag        atomic.Int64
+	read      atomic.Int64 // rows
+	numOut    *metric.Counter
+	watermark atomic.Int64
+	lag       atomic.Int64
 }
 
 type branch struct {
@@ -93,7 +94,7 @@ type message struct {
 func NewSubtask(src *Source, index int, splits []connector.Split, ctx connector.Context, ev Events, budget int64) (*Subtask, error) {
 	t := &Subtask{Source: src, Index: index, events: ev, signal: ctx.Env.NewSignal(), budget: budget,
 		batch: changelog.NewBatch(src.Schema), marks: newWatermarks(src.IdleTimeout), lastTick: ctx.Env.Now(),
-		in: ctx.Metrics.Counter("numRecordsIn"), numOut: ctx.Metrics.Counter("numRecordsOut")}
+		numOut: ctx.Metrics.Counter("numRecordsOut")}
 	ctx.Wake = t.signal.Notify
 	t.ctx = ctx
 	t.watermark.Store(int64(changelog.MinWatermark))
@@ -125,8 +126,8 @@ func (t *Subtask) Name() string { return fmt.Sprintf("%s-%d", t.Source.Name, t.I
 // Watermark is the subtask's current watermark.
 func (t *Subtask) Watermark() changelog.Watermark { return changelog.Watermark(t.watermark.Load()) }
 
-// Records is the number of rows read by this subtask object, those of a former attempt under the same name included.
-func (t *Subtask) Records() int64 { return t.in.Value() }
+// Records is the number of rows read so far.
+func (t *Subtask) Records() int64 { return t.read.Load() }
 
 // Lag is the number of records behind, -1 if unknown.
 func (t *Subtask) Lag() int64 { return t.lag.Load() }
@@ -271,7 +272,7 @@ func (t *Subtask) poll(now time.Time) (bool, error) {
 }
 
 func (t *Subtask) process(in *changelog.Batch, now time.Time) error {
-	t.in.Add(int64(in.Rows))
+	t.read.Add(int64(in.Rows))
 	t.records += int64(in.Rows)
 	splits := t.reader.Splits()
 	t.marks.grow(len(splits), now)
