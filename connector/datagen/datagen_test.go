@@ -64,10 +64,10 @@ func TestConformance(t *testing.T) {
 	all := columnsOf(allTypes...)
 	connectortest.RunSource(t, connectortest.SourceCase{
 		New: func(t testing.TB) connector.Source {
-			return newTestSource(t, all, all, "number-of-rows", "20001", "rows-per-second", "1000000000", "fields.c3.null-rate", "0.3",
+			return newTestSource(t, all, all, "number-of-rows", "9001", "rows-per-second", "1000000000", "fields.c3.null-rate", "0.3",
 				"fields.c19.max-past", "1 h", "fields.c11.length", "20", "fields.c11.var-len", "true")
 		},
-		Schema: schemaOf(all), Rows: 20001})
+		Schema: schemaOf(all), Rows: 9001})
 }
 
 // readAll reads splits to the end.

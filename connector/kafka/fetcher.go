@@ -678,7 +678,7 @@ func notAllowed(topic string) error {
 }
 
 func truncated(p *part, end int64) error {
-	return fault.Lostf("topic '%s' partition %d was cut back: records up to offset %d were read (leader epoch %d), the broker's log of that epoch ends at %d",
-		p.topic, p.partition, p.fetchPos-1, p.lastEpoch, end).
-		WithHint("the broker lost acknowledged records (an unclean leader election?); what was read beyond offset %d is no longer in the topic", end)
+	return fault.Lostf("topic '%s' partition %d: offset %d is wanted, after records of leader epoch %d, but that epoch ends at offset %d on the broker: its log is shorter than what was read",
+		p.topic, p.partition, p.fetchPos, p.lastEpoch, end).
+		WithHint("the broker lost acknowledged records (an unclean leader election?): what was read from offset %d on is no longer in the topic", end)
 }

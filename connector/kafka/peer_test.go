@@ -3,10 +3,15 @@
 package kafka
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"staunch/connector"
 	"staunch/connector/connectortest"
@@ -21,6 +26,41 @@ func bootstrap(t testing.TB) string {
 		t.Fatal("KAFKA_BOOTSTRAP is not set: it must name a running broker, host:port")
 	}
 	return b
+}
+
+// peer connects to the real broker and gives the test a topic name of its own.
+func peer(t testing.TB) (*broker, string) {
+	t.Helper()
+	topic := fmt.Sprintf("source-%s-%d", strings.ToLower(t.Name()[len("TestPeer"):]), time.Now().UnixNano())
+	b := connectTo(t, bootstrap(t))
+	t.Cleanup(func() { _, _ = b.adm.DeleteTopic(context.Background(), topic) })
+	return b, topic
+}
+
+func TestPeerGapsAtTheEnd(t *testing.T) { b, topic := peer(t); gapsAtTheEnd(t, b, topic) }
+
+func TestPeerInterleaved(t *testing.T) { b, topic := peer(t); interleaved(t, b, topic) }
+
+func TestPeerOffsetsLost(t *testing.T) { b, topic := peer(t); offsetsLost(t, b, topic) }
+
+func TestPeerRecreated(t *testing.T) { b, topic := peer(t); recreatedTopic(t, b, topic) }
+
+func TestPeerCompacted(t *testing.T) {
+	b, topic := peer(t)
+	compacted(t, b, topic, func() { time.Sleep(500 * time.Millisecond) }) // the broker's cleaner runs by itself
+}
+
+func TestPeerConformance(t *testing.T) {
+	b, topic := peer(t)
+	b.topic(topic, 4)
+	for i, codec := range []kgo.CompressionCodec{kgo.Lz4Compression(), kgo.ZstdCompression(), kgo.SnappyCompression(), kgo.GzipCompression()} {
+		connectTo(t, b.addrs, kgo.ProducerBatchCompression(codec)).fill(topic, int32(i), 0, 5000*i)
+	}
+	connectortest.RunSource(t, connectortest.SourceCase{
+		New: func(t testing.TB) connector.Source {
+			return b.source(valueAndOffset, "topic", topic, "scan.bounded.mode", "latest-offset")
+		},
+		Schema: schemaOf(valueAndOffset), Rows: 30_000})
 }
 
 func cpu() time.Duration {

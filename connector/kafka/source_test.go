@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"staunch/account"
 	"staunch/connector"
 	"staunch/connector/connectortest"
 	"staunch/fault"
@@ -99,6 +100,25 @@ func (b *broker) transaction(topic string, partition int32, end kgo.TransactionE
 	}
 	if err := tx.cl.EndTransaction(context.Background(), end); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// settle waits until everything below offset is stable: brokers write the markers of a transaction after its end was acknowledged.
+func (b *broker) settle(topic string, partition int32, offset int64) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		l, err := b.adm.ListCommittedOffsets(context.Background(), topic)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		o, _ := l.Lookup(topic, partition)
+		if o.Offset >= offset {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s-%d is stable up to %d, want %d", topic, partition, o.Offset, offset)
+		}
+		time.Sleep(5 * time.Millisecond) // a broker gives no notice of it
 	}
 }
 
@@ -344,6 +364,8 @@ func gapsAtTheEnd(t *testing.T, b *broker, topic string) {
 	b.transaction(topic, 0, kgo.TryCommit, "a", "b", "c")
 	b.produce(rec(topic, 1, "d"))
 	b.transaction(topic, 1, kgo.TryAbort, "x", "y", "z")
+	b.settle(topic, 0, 4)
+	b.settle(topic, 1, 5)
 	for _, c := range []struct {
 		level string
 		want  []string
@@ -403,6 +425,7 @@ func interleaved(t *testing.T, b *broker, topic string) {
 	end(bad, kgo.TryCommit)
 	end(good, kgo.TryCommit)
 	open := begin("open")
+	b.settle(topic, 0, 19)
 	open.produce(rec(topic, 0, "open"))
 	b.produce(rec(topic, 0, "behind the open one"))
 	want := []string{"0", "1", "2", "3", "4", "plain0", "plain1", "plain2", "plain3", "plain4", "good now"}
@@ -507,4 +530,49 @@ func offsetsLost(t *testing.T, b *broker, topic string) {
 		far[0].Position = 1000
 		wantError(t, failure(t, task(t, src("properties.auto.offset.reset", "earliest"), far, nil)), fault.Lost, "offset 1000", "shorter")
 	})
+}
+
+// TestCompacted reads a compacted topic, bounded at a hole.
+func TestCompacted(t *testing.T) {
+	b := newBroker(t)
+	compacted(t, b, "in", b.fake.Compact)
+}
+
+func compacted(t *testing.T, b *broker, topic string, compact func()) {
+	conf := map[string]*string{"cleanup.policy": kadm.StringPtr("compact"), "segment.ms": kadm.StringPtr("100"), "min.cleanable.dirty.ratio": kadm.StringPtr("0.001"),
+		"max.compaction.lag.ms": kadm.StringPtr("200"), "delete.retention.ms": kadm.StringPtr("100")}
+	if _, err := b.adm.CreateTopic(context.Background(), 1, 1, conf, topic); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now().Add(-time.Hour)
+	for i, key := range []string{"a", "b", "b", "b", "b", "b", "c", "c", "c", "c", "c", "d"} {
+		b.produce(&kgo.Record{Topic: topic, Key: []byte(key), Value: fmt.Appendf(nil, "%s%d", key, i), Timestamp: begin.Add(time.Duration(i) * time.Second)})
+	}
+	read := func(stop string) ([]string, account.Range) {
+		s := b.source([]connector.Column{valueColumn}, "topic", topic, "scan.bounded.mode", "specific-offsets", "scan.bounded.specific-offsets", "partition:0,offset:"+stop)
+		k := task(t, s, connectortest.Discover(t, s, nil, nil), nil)
+		got := readTexts(t, k)
+		_, ranges, _ := k.Reader.Snapshot()
+		return got, ranges[0]
+	}
+	for deadline := time.Now().Add(90 * time.Second); ; {
+		compact()
+		got, r := read("10")
+		if r.To != 10 || r.Rows() != int64(len(got)) {
+			t.Fatalf("%+v, rows %q", r, got)
+		}
+		if len(got) == 2 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not compacted: %q", got)
+		}
+	}
+	got, _ := read("10")
+	wantRows(t, got, "a0", "b5")
+	got, r := read("12")
+	wantRows(t, got, "a0", "b5", "c10", "d11")
+	if r.Gaps != 8 || r.To != 12 {
+		t.Errorf("%+v", r)
+	}
 }
