@@ -44,9 +44,11 @@ func parseElements(elems []element, s []byte, pos int, f *Fields) (next, failed 
 	for i := 0; i < len(elems); i++ {
 		e := &elems[i]
 		if e.kind == elemOptional {
-			tried := *f
-			if n, _ := parseElements(elems[i+1:i+1+e.skip], s, pos, &tried); n >= 0 {
-				*f, pos = tried, n
+			before := f.set // a field once set is never written again, so this is all that an attempt changes
+			if n, _ := parseElements(elems[i+1:i+1+e.skip], s, pos, f); n >= 0 {
+				pos = n
+			} else {
+				f.set = before
 			}
 			i += e.skip
 			continue
