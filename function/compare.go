@@ -284,7 +284,7 @@ func inOp() *Function {
 func In(x Expr, list []Expr, not bool) (Expr, error) {
 	var out Expr
 	lookup := len(list) > 3
-	eqs := make([]Expr, len(list))
+	eqs, constants := make([]Expr, len(list)), make([]Expr, len(list))
 	for i, e := range list {
 		eq, err := Lookup("=").Bind(x, e)
 		if err != nil {
@@ -292,12 +292,13 @@ func In(x Expr, list []Expr, not bool) (Expr, error) {
 		}
 		eqs[i] = eq
 		c := eq.(*Call)
+		constants[i] = c.Args[1]
 		_, isLit := lit(c.Args[1])
 		lookup = lookup && isLit && c.Args[0] == x && lookupable(x.Type(), c.Args[1].Type())
 	}
 	if lookup {
 		var err error
-		if out, err = Lookup("IN").Bind(append([]Expr{x}, list...)...); err != nil {
+		if out, err = Lookup("IN").Bind(append([]Expr{x}, constants...)...); err != nil {
 			return nil, err
 		}
 	} else {

@@ -225,7 +225,13 @@ func cast(e Expr, t types.Type) Expr {
 	if e.Type().Equal(t) {
 		return e
 	}
-	return &Cast{Arg: e, T: t, Implicit: true}
+	c := &Cast{Arg: e, T: t, Implicit: true}
+	if _, ok := lit(e); ok && !e.Type().IsString() && t.Kind != types.TimestampLTZ {
+		if l := constant(c, Session{}); l != nil {
+			return l
+		}
+	}
+	return c
 }
 
 // Lit gives the literal e, if it is one.

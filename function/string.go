@@ -17,7 +17,7 @@ import (
 
 // stringFunctions are the functions of texts and bytes.
 var stringFunctions = []*Function{
-	concatOp(), concat(), concatWS(),
+	concatOp(), concat(), concatWS(), likeOp(),
 	digest("MD5", md5.New), digest("SHA1", sha1.New), digest("SHA224", sha256.New224), digest("SHA256", sha256.New),
 	digest("SHA384", sha512.New384), digest("SHA512", sha512.New), sha2(), toBase64(), fromBase64(),
 }

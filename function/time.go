@@ -373,7 +373,7 @@ func monthsBetween(clock func(int64) (int64, int64), a, b int64) int64 {
 
 // minusDates is (a - b) UNIT, an interval.
 func minusDates() *Function {
-	f := &Function{Name: "MINUS", form: "<DATETIME>, <DATETIME>"}
+	f := &Function{Name: "MINUS DATES", form: "<DATETIME>, <DATETIME>"}
 	f.expand = func(unit string, args []Expr) (Expr, error) {
 		args, _, err := f.pairOfTimes(args)
 		if err != nil {

@@ -165,7 +165,7 @@ func (b *binder) special(e ast.Expr) (function.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.unitCall(e, "MINUS", e.Unit.From, xs...)
+		return b.unitCall(e, "MINUS DATES", e.Unit.From, xs...)
 	case *ast.Trim:
 		return b.trim(e)
 	case *ast.Substring:
