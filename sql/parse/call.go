@@ -52,7 +52,19 @@ func (p *parser) arguments(c *ast.Call) {
 	case "ALL":
 		c.All = true
 	}
-	p.comma(func() { c.Args = append(c.Args, p.argument()) })
+	p.comma(func() {
+		a := p.argument()
+		if s, ok := a.Value.(*ast.Subquery); ok && len(c.Args) == 0 && a.Name == nil && p.continuesQuery() {
+			// f((SELECT 1) UNION (SELECT 2)): the query goes on, as the only argument.
+			q := p.queryFrom(a.Start, s.Query)
+			a.Span = p.span(a.Start)
+			a.Value = &ast.Subquery{Span: a.Span, Query: q}
+			if p.op(",") {
+				p.failHint("')' after the query", "a query goes in parentheses: f((SELECT ..), x)")
+			}
+		}
+		c.Args = append(c.Args, a)
+	})
 	if p.kw("ORDER") && orderedAggregates[strings.ToUpper(c.Func.Last())] {
 		c.Order = p.orderBy()
 	}

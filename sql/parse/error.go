@@ -143,7 +143,6 @@ func near(found string, candidates []string) string {
 			continue
 		}
 		d := distance(found, c)
-		// Transposed letters count 1 in short words too.
 		if d < bestDist {
 			best, bestDist = c, d
 		}

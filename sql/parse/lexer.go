@@ -197,7 +197,7 @@ func (l *lexer) number() token {
 	return token{kind: kind, val: s[:n]}
 }
 
-// quoted reads '..' after a prefix of n bytes; ” inside stands for one quote.
+// quoted reads '..' after a prefix of n bytes; a doubled quote inside stands for one.
 func (l *lexer) quoted(kind tokenKind, n int, charset string) token {
 	s := l.rest()
 	var b strings.Builder
