@@ -9,8 +9,8 @@ import (
 
 // status is what other goroutines may look at.
 type status struct {
-	mu sync.Mutex
-	s  Status
+	mu    sync.Mutex
+	s     Status
 	tasks []interface {
 		Lag() int64
 		Records() int64
