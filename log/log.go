@@ -551,7 +551,7 @@ func (d *appender) above(own int64) (listed []int64, entries []Entry, err error)
 			}
 			entries = append(entries, e)
 		}
-		if err == nil && len(entries) > 0 {
+		if err == nil && (len(entries) > 0 || bad != nil) {
 			var now []int64
 			if now, err = d.list(); err != nil {
 				return nil, nil, err

@@ -251,3 +251,15 @@ func TestFolderRemoved(t *testing.T) {
 		}
 	}
 }
+
+// TestFormat holds the format of an entry's file still: other programs read it.
+func TestFormat(t *testing.T) {
+	got, sum := encode("begin", "00112233445566778899aabb", []byte(`{"host":"x"}`))
+	want := "staunch-log 1 begin 00112233445566778899aabb d186b916bc85007f58bcd392ca94ca180da36a71dc0cb9c0826291750e711466\n{\"host\":\"x\"}\n"
+	if string(got) != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if sum != "7774c9c818427b123aff73fda24eff9699a4d8d7355a5ba81a0789f1a64c2216" { // sha256sum of the file
+		t.Errorf("hash %q", sum)
+	}
+}

@@ -384,8 +384,8 @@ func (a *Append) onList(e Event) Action {
 		a.gone = !a.stale // it was placed, below the beginning
 		return a.do(CatchUp)
 	}
-	// INV L3: known, since an entry below the beginning counts for nothing.
-	return a.fail(ErrFenced, false)
+	// INV L3: not known, since what stands above may be not durable yet, and lost by a power cut, after which ours counts.
+	return a.fail(ErrFenced, !a.stale)
 }
 
 func (a *Append) onCatchUp(e Event) Action {

@@ -88,7 +88,7 @@ func TestAppend(t *testing.T) {
 		{"no space for a second staging", Variant{}, 4, []step{{"stage", ok}, {"place 5", missing}, {"look-stage", missing}, {"look 5", empty}, {"stage", other}}, "fail 5 unknown=false any"},
 		{"damaged slot", Variant{}, 4, []step{{"stage", ok}, {"place 5", taken}, {"look 5", Event{Answer: Exist, Err: errAny}}}, "fail 5 unknown=false any"},
 		{"fsync fails", Variant{}, 4, []step{{"stage", ok}, {"place 5", ok}, {"sync 5", other}}, "fail 5 unknown=true any"},
-		{"below the beginning, fenced", Variant{}, 4, []step{{"stage", ok}, {"place 5", ok}, {"sync 5", ok}, {"list 5", Event{Verdict: Fenced}}}, "fail 5 unknown=false " + ErrFenced.Error()},
+		{"below the beginning, fenced", Variant{}, 4, []step{{"stage", ok}, {"place 5", ok}, {"sync 5", ok}, {"list 5", Event{Verdict: Fenced}}}, "fail 5 unknown=true " + ErrFenced.Error()},
 		{"below the beginning, again", Variant{}, 4, []step{{"stage", ok}, {"place 5", ok}, {"sync 5", ok}, {"list 5", Event{Verdict: Again}}, {"catch-up 5", unavailable}, {"wait", ok},
 			{"catch-up 5", Event{N: 9}}, {"stage", ok}, {"place 10", ok}, {"sync 10", ok}, {"list 10", ok}}, "done 10"},
 		{"below the beginning, again, fenced", Variant{}, 4, []step{{"stage", ok}, {"place 5", ok}, {"sync 5", ok}, {"list 5", Event{Verdict: Again}},
