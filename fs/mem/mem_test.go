@@ -118,7 +118,7 @@ func TestLate(t *testing.T) {
 		{deldir, nil, []string{"/x 0"}},
 	} {
 		if err := s.Repeat(c.call); !errors.Is(err, c.ok) {
-			t.Errorf("repeat %v: %v", s.Late()[c.call].Op, err)
+			t.Errorf("repeat %v: %v", s.LateCall(c.call).Op, err)
 		}
 		want(t, s.Late()[c.call].Op.String(), s.Tree(), c.tree...)
 	}

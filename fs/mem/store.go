@@ -260,6 +260,13 @@ func (s *Store) LateCount() int {
 	return len(s.late)
 }
 
+// LateCall is call i of Late, without the copy of all.
+func (s *Store) LateCall(i int) Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late[i]
+}
+
 // Repeat lets call i of Late take effect now, as a request that arrives late or twice: if what it needs holds now. Nobody gets its answer; it
 // is returned for the test's eyes.
 func (s *Store) Repeat(i int) error {
