@@ -66,7 +66,7 @@ var options = []config.Option{
 	{Key: keySuccessName, Type: config.TypeString, Default: "_SUCCESS", Doc: "The name of the success file.", Validate: validateFileName},
 	{Key: keyWatermarkZone, Type: config.TypeString, Default: "UTC", Doc: "The zone of the time in the partition's values. " +
 		"For a watermark on TIMESTAMP_LTZ it is the zone in which the partition values were made.",
-		Validate: func(s string) error { _, err := config.ParseZone(s); return err }},
+		Validate: func(s string) error { _, err := datetime.LoadZone(s); return err }},
 	{Key: keyExtractorKind, Type: config.TypeEnum, Enum: []string{"default", "custom"}, Default: "default",
 		Doc: "How the time is found in the partition's values.", Refused: "a custom extractor is Java code; use '" + keyTimePattern + "'"},
 	{Key: keyExtractorClass, Type: config.TypeString, Doc: "A Java class.", Refused: "an extractor class is Java code; use '" + keyTimePattern + "'"},

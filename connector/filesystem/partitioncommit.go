@@ -24,7 +24,7 @@ type partitionCommit struct {
 	defaultName string
 	byTime      bool
 	delay       time.Duration
-	zone        *time.Location
+	zone        *datetime.Zone
 	pattern     string
 	format      *datetime.Pattern
 	successName string
@@ -48,7 +48,7 @@ func partitionCommitOf(t connector.Table, v config.Values, ext string) (*partiti
 	if c.delay, err = v.Duration(keyDelay); err != nil {
 		return nil, err
 	}
-	if c.zone, err = config.ParseZone(v.String(keyWatermarkZone)); err != nil {
+	if c.zone, err = datetime.LoadZone(v.String(keyWatermarkZone)); err != nil {
 		return nil, v.Errorf(keyWatermarkZone, "%v", err)
 	}
 	if text := v.String(keyTimeFormatter); text != "" {
@@ -97,23 +97,12 @@ func (c *partitionCommit) timeOf(values []*string) (int64, error) {
 			c.describe(values), text, expected).WithHint("set '%s' and '%s' so that every partition has a time, or '%s' = '%s'", keyTimePattern,
 			keyTimeFormatter, keyTrigger, triggerProcessTime)
 	}
-	return instantOf(local, c.zone), nil
-}
-
-// instantOf gives the instant of a wall-clock time in milliseconds as java.time does: a doubled time is the earlier one, a skipped one is moved
-// on by the length of the gap. (time.Date leaves both open.)
-func instantOf(local int64, zone *time.Location) int64 {
-	offsetAt := func(sec int64) int64 {
-		_, offset := time.Unix(sec, 0).In(zone).Zone()
-		return int64(offset)
+	// As java.time does: a doubled time is the earlier one, a skipped one is moved on by the length of the gap.
+	at, ok := c.zone.LocalToInstant(local, 1000)
+	if !ok {
+		return 0, fault.Userf("table %s, partition %s: the time '%s' is out of range", c.table, c.describe(values), text)
 	}
-	const day = 24 * 60 * 60
-	sec := datetime.FloorDiv(local, 1000)
-	before, after := offsetAt(sec-day), offsetAt(sec+day)
-	if offsetAt(sec-before) != before && offsetAt(sec-after) == after {
-		before = after
-	}
-	return local - before*1000
+	return at, nil
 }
 
 // timeText puts the values into the pattern, key by key as Flink does: $d in the pattern of a table with keys d and day is replaced inside
