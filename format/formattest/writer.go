@@ -42,6 +42,9 @@ func (s *WriterSuite) columns(rows int, seed uint64) []*changelog.Column {
 	return Columns(fields, rows, seed)
 }
 
+// footer goes into every file of write.
+var footer = map[string]string{"k": "v"}
+
 // write writes all rows in pieces of n.
 func write(t testing.TB, f format.FileFormat, cols []*changelog.Column, n int) []byte {
 	t.Helper()
@@ -55,7 +58,7 @@ func write(t testing.TB, f format.FileFormat, cols []*changelog.Column, n int) [
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(map[string]string{"k": "v"}); err != nil {
+	if err := w.Finish(footer); err != nil {
 		t.Fatal(err)
 	}
 	if w.Size() != int64(out.Len()) {
@@ -193,7 +196,7 @@ func (s *WriterSuite) failures(t *testing.T, f format.FileFormat) {
 			}
 			failed = failed || err != nil
 		}
-		if err := w.Finish(nil); err == nil {
+		if err := w.Finish(footer); err == nil {
 			t.Fatalf("at byte %d of %d: no error from Finish", at, size)
 		}
 	}

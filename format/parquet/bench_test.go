@@ -3,6 +3,7 @@ package parquet
 import (
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -76,4 +77,13 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(size)/float64(written), "B/row")
 		})
 	}
+}
+
+// heap is what is alive.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -20,17 +19,11 @@ import (
 // length, up to five of the run's header, one of the level.
 const levelGap = 10
 
+// dictTrial is the number of distinct values at which a chunk's dictionary is given up, unless each came twice by then.
+const dictTrial = 1024
+
 // maxStatBytes is the longest string that stands in statistics; beyond it they are left out, as parquet-hadoop does.
 const maxStatBytes = 256
-
-// hint is what earlier chunks of a column taught, for all files of the format.
-type hint struct {
-	// plain counts down the chunks that do not try a dictionary.
-	plain atomic.Int32
-}
-
-// plainChunks is how many chunks go by until a dictionary is tried again.
-const plainChunks = 32
 
 // encoder compresses pages; one for each writer.
 type encoder struct {
@@ -57,7 +50,6 @@ type scratch struct{ body, packed []byte }
 type column struct {
 	*field
 	o    *options
-	hint *hint
 	enc  encoder
 	zone localZone
 
@@ -95,12 +87,8 @@ func (c *column) startChunk() {
 	c.stat.reset()
 	c.dictMode = false
 	if c.o.dictionary && (c.store == storeInt32 || c.store == storeInt64 || c.store == storeBytes) {
-		if c.hint.plain.Load() <= 0 {
-			c.dictMode = true
-			c.dict.reset()
-		} else {
-			c.hint.plain.Add(-1)
-		}
+		c.dictMode = true
+		c.dict.reset()
 	}
 }
 
@@ -136,21 +124,53 @@ func (c *column) write(col *changelog.Column, from, to int) error {
 		}
 	}
 	for from < to {
-		n, err := c.appendRows(col, from, min(to, from+c.o.pageRows-c.rows))
+		n, err := c.appendRows(col, from, min(to, from+c.room()))
 		if err != nil {
 			return err
 		}
 		from += n
 		switch {
+		case c.dictFull && c.dictPages == 0:
+			c.undoDict()
 		case c.dictFull:
 			// The page so far keeps its indices, the rest of the chunk is plain.
 			c.endPage()
 			c.leaveDict()
-		case c.rows >= c.o.pageRows || len(c.vals) >= c.o.pageBytes+levelGap:
+		case c.rows >= c.o.pageRows || c.full():
 			c.endPage()
 		}
 	}
 	return nil
+}
+
+// full reports whether the page has its bytes.
+func (c *column) full() bool { return len(c.vals) >= c.o.pageBytes+levelGap }
+
+// room is how many rows the open page takes at most before it must be looked at again: it ends with the row that fills it, however rows come.
+func (c *column) room() int {
+	n := c.o.pageRows - c.rows
+	if w := c.plainWidth(); w > 0 && !c.dictMode {
+		left := c.o.pageBytes + levelGap - max(len(c.vals), levelGap)
+		n = min(n, (left+w-1)/w)
+	}
+	return n
+}
+
+// plainWidth is the bytes of one value in PLAIN encoding, 0 where values differ (strings look at the limit themselves).
+func (c *column) plainWidth() int {
+	switch c.store {
+	case storeBytes:
+		return 0
+	case storeBool:
+		return 1
+	case storeInt32, storeFloat:
+		return 4
+	case storeInt96:
+		return 12
+	case storeDecimal:
+		return c.width
+	}
+	return 8
 }
 
 // appendRows appends rows to the open page, all or, if the page is full before, some: it returns how many.
@@ -173,7 +193,7 @@ func (c *column) appendRows(col *changelog.Column, from, to int) (int, error) {
 		if end > from {
 			n, err := c.appendValues(col, from, end)
 			c.markValid(n)
-			if from += n; err != nil || from < end {
+			if from += n; err != nil || from < end || c.full() {
 				return from - begin, err
 			}
 			continue
@@ -225,7 +245,7 @@ func (c *column) appendValues(col *changelog.Column, from, to int) (int, error) 
 	return c.appendPlain(col, from, to)
 }
 
-// appendDict appends indices until the dictionary is full.
+// appendDict appends indices until the dictionary is full or, among the first of a chunk, seen to be of no use.
 func (c *column) appendDict(col *changelog.Column, from, to int) int {
 	d := &c.dict
 	for i := from; i < to; i++ {
@@ -242,7 +262,7 @@ func (c *column) appendDict(col *changelog.Column, from, to int) int {
 				x, ok = d.bytes(v)
 			}
 		}
-		if !ok || len(d.page) > c.o.dictionaryBytes {
+		if !ok || len(d.page) > c.o.dictionaryBytes || d.count == dictTrial && c.dictPages == 0 && len(c.idx) < 2*dictTrial {
 			return i - from
 		}
 		c.idx = append(c.idx, x)
@@ -256,7 +276,6 @@ func (c *column) leaveDict() {
 	if c.dictPages == 0 {
 		c.dict.release()
 	}
-	c.hint.plain.Store(plainChunks)
 }
 
 // appendPlain appends values in PLAIN encoding.
@@ -518,14 +537,8 @@ func (c *column) undoDict() {
 			c.stat.addBytes(v)
 		}
 	}
-	sampled := len(c.idx)
-	c.idx = c.idx[:0]
-	before := c.hint.plain.Load()
+	c.idx = nil
 	c.leaveDict()
-	if sampled < 1024 {
-		// Too few rows to teach anything.
-		c.hint.plain.Store(before)
-	}
 }
 
 // bounds starts or goes on with integer statistics.

@@ -10,11 +10,12 @@
 // memory is about the compressed size of one row group, and what a file holds open is known exactly.
 //
 // Invariants
-//   - Pages and row groups do not depend on how rows were cut into Write calls, only on the rows.
+//   - The bytes of a file depend on its rows and options only: not on how rows were cut into Write calls as long as a row group is not
+//     full, and not on files written before.
 //   - Encodings are PLAIN and PLAIN_DICTIONARY, pages are version 1: every reader in the field reads them (Flink's own vectorized reader
 //     knows no delta encodings).
 //   - After a failed write nothing more is written and every call returns the error.
-//   - Blocks go back to a pool when a row group is written; nothing is kept between files but that pool and hints about encodings.
+//   - Blocks go back to a pool when a row group is written; nothing is kept between files but that pool.
 //
 // Layout (as Flink's): decimals are FIXED_LEN_BYTE_ARRAY of the fewest bytes; TINYINT and SMALLINT are annotated INT32; timestamps are INT96
 // unless write.int64.timestamp is set, and in local time unless utc-timezone is set. Differences: with utc-timezone INT64 columns of

@@ -139,7 +139,6 @@ func openFileFormat(p format.Params) (format.FileFormat, error) {
 		return nil, fmt.Errorf("format parquet: %w", err)
 	}
 	f.schema = schema.NewSchema(root)
-	f.hints = make([]hint, len(f.fields))
 	props := []pq.WriterProperty{pq.WithVersion(pq.V1_0), pq.WithCreatedBy(createdBy), pq.WithCompression(o.codec), pq.WithStats(true)}
 	f.plain = pq.NewWriterProperties(append(props, pq.WithDictionaryDefault(false))...)
 	if o.codec != compress.Codecs.Uncompressed {

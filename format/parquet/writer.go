@@ -25,7 +25,6 @@ type fileFormat struct {
 	schema  *schema.Schema
 	plain   *pq.WriterProperties
 	codec   compress.Codec
-	hints   []hint
 }
 
 // Open implements format.FileFormat.
@@ -33,12 +32,12 @@ func (f *fileFormat) Open(w io.Writer) (format.FileWriter, error) {
 	out := &fileWriter{format: f, w: w, columns: make([]column, len(f.fields)), meta: metadata.NewFileMetadataBuilder(f.schema, f.plain, nil)}
 	for i := range out.columns {
 		c := &out.columns[i]
-		c.field, c.o, c.hint = &f.fields[i], f.options, &f.hints[i]
+		c.field, c.o = &f.fields[i], f.options
 		c.enc = encoder{f.codec, f.options.level, f.options.codec == compress.Codecs.Snappy}
 		c.zone = localZone{loc: f.options.zone}
 		c.startChunk()
 	}
-	if _, err := out.Writer().Write([]byte(magic)); err != nil {
+	if _, err := out.sink().Write([]byte(magic)); err != nil {
 		return nil, fmt.Errorf("write the head of a Parquet file: %w", err)
 	}
 	return out, nil
@@ -53,20 +52,26 @@ type fileWriter struct {
 	written int64
 	rows    int // of the open row group
 	groups  int
-	err     error
+	// ioErr is the first error of the file; err is what every call returns from then on.
+	ioErr, err error
 }
 
-// Writer counts what is written to the file.
-func (w *fileWriter) Writer() io.Writer { return (*counter)(w) }
+// sink returns the file as its parts are written to it.
+func (w *fileWriter) sink() io.Writer { return (*counter)(w) }
 
+// counter counts bytes and keeps the first error: the library that writes the footer does not pass all of them on.
 type counter fileWriter
 
 func (c *counter) Write(b []byte) (int, error) {
+	if c.ioErr != nil {
+		return 0, c.ioErr
+	}
 	n, err := c.w.Write(b)
 	c.written += int64(n)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
+	c.ioErr = err
 	return n, err
 }
 
@@ -167,9 +172,9 @@ func (c *column) endChunk(w *fileWriter, meta *metadata.ColumnChunkMetaDataBuild
 		head, data := c.pack(s, c.dict.page, pageDictionary, int32(c.dict.count), encodingPlainDictionary)
 		info.UncompressedSize += int64(len(head) + len(c.dict.page))
 		info.CompressedSize += int64(len(head) + len(data))
-		_, err := w.Writer().Write(head)
+		_, err := w.sink().Write(head)
 		if err == nil {
-			_, err = w.Writer().Write(data)
+			_, err = w.sink().Write(data)
 		}
 		scratchPool.Put(s)
 		if err != nil {
@@ -177,7 +182,7 @@ func (c *column) endChunk(w *fileWriter, meta *metadata.ColumnChunkMetaDataBuild
 		}
 	}
 	info.DataPageOffset = w.written
-	if err := c.chunk.writeTo(w.Writer()); err != nil {
+	if err := c.chunk.writeTo(w.sink()); err != nil {
 		return err
 	}
 	if err := meta.Finish(info, c.dictPages > 0, c.dictPages > 0 && c.plainPages > 0, encodings); err != nil {
@@ -225,11 +230,14 @@ func (w *fileWriter) footer(meta map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("make a Parquet footer: %w", err)
 	}
-	if _, err := out.WriteTo(w.Writer(), nil); err != nil {
+	if _, err = out.WriteTo(w.sink(), nil); err == nil {
+		err = w.ioErr
+	}
+	if err != nil {
 		return fmt.Errorf("write a Parquet footer: %w", err)
 	}
 	tail := binary.LittleEndian.AppendUint32(nil, uint32(w.written-start))
-	if _, err := w.Writer().Write(append(tail, magic...)); err != nil {
+	if _, err := w.sink().Write(append(tail, magic...)); err != nil {
 		return fmt.Errorf("write the end of a Parquet file: %w", err)
 	}
 	return nil

@@ -161,22 +161,50 @@ func TestCompressions(t *testing.T) {
 	}
 }
 
-// TestCutsDoNotMatter: the file depends on the rows and not on how they came.
-func TestCutsDoNotMatter(t *testing.T) {
+// TestFilesDependOnRowsOnly: not on how rows came, and not on earlier files.
+func TestFilesDependOnRowsOnly(t *testing.T) {
 	fields := formattest.AtomicFields()
 	cols := formattest.Columns(fields, 40_000, 9)
-	options := []string{"block.size=256kb", "page.size=16kb"}
-	whole := writeFile(t, params(fields, options...), cols, nil, 40_000)
-	r, err := file.NewParquetReader(bytes.NewReader(whole))
+	p := params(fields, "page.size=16kb")
+	whole := writeFile(t, p, cols, nil, 40_000)
+	for _, pieces := range [][]int{{1, 500, 3}, {8192}, {4097}} {
+		if b := writeFile(t, p, cols, nil, pieces...); !bytes.Equal(b, whole) {
+			t.Errorf("in pieces of %v: %d bytes and not the same %d", pieces, len(b), len(whole))
+		}
+	}
+	f, err := Factory.FileWriter(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.NumRowGroups() < 3 {
+	for range 2 {
+		var out bytes.Buffer
+		w, err := f.Open(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(cols, 0, 40_000); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(nil); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), whole) {
+			t.Error("a later file of the same format differs")
+		}
+	}
+}
+
+func TestRowGroups(t *testing.T) {
+	cols := lakeColumns(100_000)
+	r, table := readTable(t, writeFile(t, params(lake, append([]string{"block.size=1mb"}, int64Options...)...), cols, nil, 1000))
+	if r.NumRowGroups() < 4 {
 		t.Errorf("%d row groups, want several", r.NumRowGroups())
 	}
-	_, table := readTable(t, writeFile(t, params(fields, append(options, int64Options...)...), cols, nil, 1, 500, 3))
-	if table.NumRows() != 40_000 {
-		t.Errorf("%d rows", table.NumRows())
+	compare(t, table, lake, cols)
+	for i := range r.NumRowGroups() - 1 {
+		if size := r.MetaData().RowGroup(i).TotalCompressedSize(); size < 1<<20 || size > 2<<20 {
+			t.Errorf("row group %d has %d bytes, want about 1 MiB", i, size)
+		}
 	}
 }
 
