@@ -25,9 +25,28 @@ import (
 	"staunch/format"
 	jsonformat "staunch/format/json"
 	"staunch/format/parquet"
+	"staunch/fs"
 	"staunch/fs/local"
 	"staunch/types"
 )
+
+// lazy is the local disk, but makes nothing durable: no test here cuts the power.
+type lazy struct{ *local.FS }
+
+type lazyFile struct{ fs.File }
+
+func (lazyFile) Sync() error          { return nil }
+func (lazy) SyncDir(dir string) error { return nil }
+
+func (d lazy) Create(path string) (fs.File, error) {
+	f, err := d.FS.Create(path)
+	return lazyFile{f}, err
+}
+
+func (d lazy) Resolve(uri string) (fs.FS, string, error) {
+	_, path, err := local.Resolver{FS: d.FS}.Resolve(uri)
+	return d, path, err
+}
 
 // lake is a table that the real sink and the real committer write, checkpoint by checkpoint, from two splits.
 type lake struct {
@@ -61,7 +80,7 @@ func openLake(t *testing.T, root, job, ff string, every int) *lake {
 	options := map[string]string{"connector": "filesystem", "path": root, "format": ff, "sink.partition-commit.policy.kind": "success-file"}
 	cols := []connector.Column{{Name: "id", Type: types.New(types.BigInt)}, {Name: "v", Type: types.String_}, {Name: "dt", Type: types.String_}}
 	table := connector.Table{Name: "lake", Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"}, Zone: time.UTC,
-		Options: config.NewValues("table lake", options, nil), Staunch: config.NewValues("table lake", nil, nil), Stores: local.Resolver{FS: local.New()},
+		Options: config.NewValues("table lake", options, nil), Staunch: config.NewValues("table lake", nil, nil), Stores: lazy{local.New()},
 		Formats: func(name string) (format.Factory, bool) {
 			f, ok := map[string]format.Factory{"json": jsonformat.Factory, "parquet": parquet.Factory}[name]
 			return f, ok
@@ -86,7 +105,7 @@ func (l *lake) begin(epoch account.Epoch) {
 }
 
 func (l *lake) open() {
-	l.table = commit.Open(&env.Real{}, local.New(), l.root, l.owner, commit.Variant{SegmentEvery: l.every}, slog.New(slog.DiscardHandler))
+	l.table = commit.Open(&env.Real{}, lazy{local.New()}, l.root, l.owner, commit.Variant{SegmentEvery: l.every}, slog.New(slog.DiscardHandler))
 	if err := l.table.Refresh(); err != nil {
 		l.t.Fatal(err)
 	}
@@ -197,8 +216,8 @@ func (l *lake) audit(o Options) *Report {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if err := r.Text(new(strings.Builder)); err != nil {
-		l.t.Fatal(err)
+	if o.Success == "" || o.Success == "_SUCCESS" {
+		l.agree(r)
 	}
 	return r
 }

@@ -1,0 +1,5 @@
+//go:build peer
+
+package audit
+
+func init() { needPython = true }

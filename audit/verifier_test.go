@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// needPython is set with the tag peer: then a machine without Python is a failure.
+var needPython bool
+
+const verifier = "../test/verifier/verify.py"
+
+// verified is what the independent verifier says.
+type verified struct {
+	Verdict  Verdict `json:"verdict"`
+	Problems []struct {
+		Kind Kind   `json:"kind"`
+		What string `json:"what"`
+	} `json:"problems"`
+	Jobs []struct {
+		Certificates int64  `json:"certificates"`
+		Files        int64  `json:"files"`
+		Pending      int64  `json:"pending"`
+		Chain        string `json:"chain"`
+		Losses       []any  `json:"losses"`
+		Splits       []struct {
+			Split string `json:"split"`
+			From  int64  `json:"from"`
+			To    int64  `json:"to"`
+			Rows  int64  `json:"rows"`
+		} `json:"splits"`
+	} `json:"jobs"`
+}
+
+// agree lets the independent verifier look at the table too: it must find the same kinds of problems, and count the same.
+func (l *lake) agree(r *Report) {
+	l.t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if needPython {
+			l.t.Fatal("python3 is missing: install it")
+		}
+		return
+	}
+	args := []string{verifier}
+	if r.Fast {
+		args = append(args, "--fast")
+	}
+	cmd := exec.Command(python, append(args, l.root)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		l.t.Fatal(err)
+	}
+	var v verified
+	if err := json.Unmarshal(out, &v); err != nil {
+		l.t.Fatalf("%v\n%s", err, out)
+	}
+	var kind []Kind
+	for _, p := range v.Problems {
+		kind = append(kind, p.Kind)
+	}
+	slices.Sort(kind)
+	kind = slices.Compact(kind)
+	if want := kinds(r); !slices.Equal(kind, want) || v.Verdict != r.Verdict || (cmd.ProcessState.ExitCode() == 1) != (r.Verdict == Wrong) {
+		l.t.Errorf("the verifier says %q (exit code %d) and found %v, the audit says %q and found %v\n%s\n%s", v.Verdict, cmd.ProcessState.ExitCode(), kind, r.Verdict,
+			want, out, text(r))
+	}
+	for i, j := range v.Jobs {
+		o := r.Jobs[i]
+		if j.Certificates != o.Certificates || j.Files != o.Files && r.Verdict != Wrong || j.Pending != o.Pending || j.Chain != o.Chain || len(j.Losses) != len(o.Losses) ||
+			len(j.Splits) != len(o.Splits) {
+			l.t.Errorf("the verifier has %+v, the audit %+v", j, o)
+		}
+		for k, s := range j.Splits {
+			if x := o.Splits[min(k, len(o.Splits)-1)]; s.Split != x.Split || s.From != x.From || s.To != x.To || r.Verdict != Wrong && s.Rows != x.Rows {
+				l.t.Errorf("the verifier has %+v, the audit %+v", s, x)
+			}
+		}
+	}
+}
+
+func TestVerifierUsage(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if needPython {
+			t.Fatal("python3 is missing: install it")
+		}
+		return
+	}
+	for _, args := range [][]string{{}, {"a", "b"}, {"--what"}} {
+		cmd := exec.Command(python, append([]string{verifier}, args...)...)
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

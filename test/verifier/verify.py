@@ -1,0 +1,552 @@
+#!/usr/bin/env python3
+"""Verifies a table that Staunch wrote, from the outside: usage verify.py [--fast] TABLE.
+
+Written from docs/design/08-audit.md and the commit protocol alone, for Python 3.8 and later without other packages. Prints one JSON object:
+{"table", "verdict", "jobs": [...], "problems": [{"kind", "what", ...}]}. Exit code 1 if anything is wrong, 2 if the call is.
+"""
+import base64, hashlib, json, os, re, stat, struct, sys
+
+TEMPORARY = '/_DUMP_TEMPORARY/'
+KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment')
+
+
+class Damaged(Exception):
+    pass
+
+
+# ---- bytes ----------------------------------------------------------------------------------------------------------------------------
+
+def uvarint(b, at):
+    value = shift = 0
+    while True:
+        if at >= len(b) or shift > 63:
+            raise Damaged('varint')
+        value |= (b[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if not b[at - 1] & 128:
+            return value, at
+
+
+def decode_set(text):
+    """Gives the set as ascending disjoint runs [from, to)."""
+    try:
+        b = base64.b64decode(text, validate=True)
+    except (ValueError, TypeError):
+        raise Damaged('set is not base64')
+    runs = []
+    if b[:1] == b'\x01':
+        n, at = uvarint(b, 1)
+        end = 0
+        for i in range(n):
+            gap, at = uvarint(b, at)
+            length, at = uvarint(b, at)
+            if length < 1 or i > 0 and gap < 1:
+                raise Damaged('runs touch')
+            runs.append((end + gap, end + gap + length))
+            end += gap + length
+        if at != len(b):
+            raise Damaged('set is too long')
+    elif b[:1] == b'\x02':
+        first, at = uvarint(b, 1)
+        bits, at = uvarint(b, at)
+        if len(b) - at != (bits + 7) // 8:
+            raise Damaged('bitmap of another length')
+        for i in range(bits):
+            if b[at + i // 8] >> i % 8 & 1:
+                if runs and runs[-1][1] == first + i:
+                    runs[-1] = (runs[-1][0], first + i + 1)
+                else:
+                    runs.append((first + i, first + i + 1))
+    else:
+        raise Damaged('set of an unknown form')
+    return runs
+
+
+def size(runs):
+    return sum(to - start for start, to in runs)
+
+
+def show(runs):
+    return ' '.join(str(a) if b == a + 1 else '%d..%d' % (a, b - 1) for a, b in runs[:10]) + (' ...' if len(runs) > 10 else '')
+
+
+class Thrift:
+    """Reads as much of the compact protocol as a Parquet footer needs."""
+
+    def __init__(self, b):
+        self.b, self.at = b, 0
+
+    def varint(self):
+        v, self.at = uvarint(self.b, self.at)
+        return v
+
+    def zigzag(self):
+        v = self.varint()
+        return v >> 1 ^ -(v & 1)
+
+    def value(self, t):
+        if t in (1, 2):  # booleans of a field are in its type
+            return t == 1
+        if t == 3:
+            self.at += 1
+            return self.b[self.at - 1]
+        if t in (4, 5, 6):
+            return self.zigzag()
+        if t == 7:
+            self.at += 8
+            return None
+        if t == 8:
+            n = self.varint()
+            self.at += n
+            if self.at > len(self.b):
+                raise Damaged('thrift')
+            return self.b[self.at - n:self.at]
+        if t in (9, 10):
+            head = self.b[self.at]
+            self.at += 1
+            n = head >> 4 if head >> 4 < 15 else self.varint()
+            if head & 15 in (1, 2):
+                self.at += n
+                return None
+            return [self.value(head & 15) for _ in range(n)]
+        if t == 12:
+            return self.struct()
+        raise Damaged('thrift')
+
+    def struct(self):
+        out, field = {}, 0
+        while True:
+            head = self.b[self.at]
+            self.at += 1
+            if head == 0:
+                return out
+            field = field + (head >> 4) if head >> 4 else self.zigzag()
+            out[field] = self.value(head & 15)
+
+
+def parquet_footer(path):
+    """Gives the number of rows and the key-value metadata."""
+    with open(path, 'rb') as f:
+        length = f.seek(0, 2)
+        if length < 12:
+            raise Damaged('too short')
+        f.seek(length - 8)
+        tail = f.read(8)
+        n = struct.unpack('<I', tail[:4])[0]
+        if tail[4:] != b'PAR1' or n > length - 12:
+            raise Damaged('no end of a Parquet file')
+        f.seek(length - 8 - n)
+        try:
+            meta = Thrift(f.read(n)).struct()
+            return meta[3], {kv[1].decode(): kv.get(2, b'').decode() for kv in meta.get(5, [])}
+        except (IndexError, KeyError, AttributeError, TypeError, UnicodeDecodeError):
+            raise Damaged('footer does not parse')
+
+
+# ---- logs -----------------------------------------------------------------------------------------------------------------------------
+
+def parse_entry(b):
+    """Gives kind, body as a dict, and hash of an entry file."""
+    head, sep, rest = b.partition(b'\n')
+    words = head.decode('latin-1').split(' ')
+    if not sep or len(words) != 5 or words[:2] != ['staunch-log', '1'] or not re.fullmatch('[a-z-]+', words[2]) or not words[3]:
+        raise Damaged('wrong first line')
+    if not rest.endswith(b'\n') or hashlib.sha256(rest[:-1]).hexdigest() != words[4]:
+        raise Damaged('the body is not the one that the first line names')
+    body = {}
+    if words[2] in KINDS:
+        try:
+            body = json.loads(rest[:-1].decode())
+        except ValueError as e:
+            raise Damaged('no JSON: %s' % e)
+        if not isinstance(body, dict):
+            raise Damaged('no JSON object')
+    return words[2], body, hashlib.sha256(b).hexdigest()
+
+
+class Moved(Exception):
+    """An entry went away between listing and reading: a segment replaced it."""
+
+
+class Log:
+    """One job's log; entries() gives (number, kind, body, hash), or None instead of kind for what cannot be read."""
+
+    def __init__(self, folder, found):
+        self.folder, self.found, self.last = folder, found, 0
+
+    def hole(self, to):
+        if self.last < to:
+            self.found('entry-missing', 'entries %d to %d are missing' % (self.last + 1, to), entry=self.last + 1)
+            self.last = to
+            yield to, None, None, None
+
+    def one(self, n, b):
+        yield from self.hole(n - 1)
+        self.last = n
+        try:
+            yield (n,) + parse_entry(b)
+        except Damaged as e:
+            self.found('entry-damaged', str(e), entry=n, path=self.folder)
+            yield n, None, None, None
+
+    def archive(self, a):
+        if a['to'] <= self.last:
+            return
+        yield from self.hole(a['from'] - 1)
+        try:
+            if '/' in a['name']:
+                raise OSError('its name leads elsewhere')
+            with open(os.path.join(self.folder, a['name']), 'rb') as f:
+                b = f.read()
+        except OSError as e:
+            self.found('archive-damaged', str(e), entry=a['from'])
+            self.last = a['to']
+            yield a['to'], None, None, None
+            return
+        bad = 'sha256' in a and (len(b) != a['length'] or hashlib.sha256(b).hexdigest() != a['sha256'])
+        at = 0
+        while at < len(b):
+            m = re.compile(rb'(\d+) (\d+)\n').match(b, at)
+            if not m or int(m[1]) > a['to'] or m.end() + int(m[2]) > len(b):
+                bad = True
+                break
+            at = m.end() + int(m[2])
+            if int(m[1]) > self.last:
+                yield from self.one(int(m[1]), b[m.end():at])
+        if bad:
+            self.found('archive-damaged', a['name'] + ' is not as its segment says', entry=a['from'])
+        yield from self.hole(a['to'])
+
+    def entries(self):
+        while True:
+            try:
+                yield from self.listed()
+                return
+            except Moved:
+                pass
+
+    def listed(self):
+        names = os.listdir(self.folder)
+        numbers = sorted(int(m[1]) for m in (re.fullmatch(r'([1-9]\d*)\.staunch', n) for n in names) if m)
+        begin, archives = 0, []
+        for n in reversed(numbers):
+            b = self.content(n)
+            if b.split(b' ', 3)[2:3] == [b'segment']:
+                begin = n
+                try:
+                    archives = parse_entry(b)[1].get('archives') or []
+                except Damaged:  # then their names say which there are
+                    named = sorted((int(m[1]), -int(m[2]), n) for m, n in ((re.fullmatch(r'archive-(\d+)-(\d+)-\w+', n), n) for n in names) if m)
+                    for start, to, name in named:
+                        if start == (archives[-1]['to'] if archives else 0) + 1 and -to < begin:
+                            archives.append({'from': start, 'to': -to, 'name': name})
+                break
+        for a in archives:
+            yield from self.archive(a)
+        for n in numbers:
+            if n >= begin and n > self.last:
+                yield from self.one(n, self.content(n))
+
+    def content(self, n):
+        path = os.path.join(self.folder, '%d.staunch' % n)
+        try:
+            with open(path, 'rb') as f:
+                return f.read()
+        except FileNotFoundError:
+            raise Moved
+        except IsADirectoryError:
+            return b''
+
+
+# ---- one job --------------------------------------------------------------------------------------------------------------------------
+
+class Job:
+    def __init__(self, table, name):
+        self.table, self.name, self.folder = table, name, os.path.join(table.root, '_staunch', name)
+        self.claim, self.chain, self.log_id, self.open, self.torn, self.claim_torn = None, ('', 0), '', None, False, False
+        self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
+
+    def found(self, kind, what, **more):
+        self.table.found(kind, what, job=self.name, **more)
+
+    def run(self):
+        for n, kind, body, digest in Log(self.folder, self.found).entries():
+            if kind is None:
+                self.torn = self.claim_torn = True
+                continue
+            try:
+                if kind not in KINDS:
+                    self.found('entry-unknown', kind, entry=n)
+                else:
+                    getattr(self, 'on_' + kind)(n, body, digest)
+            except (KeyError, TypeError, AttributeError, Damaged) as e:
+                self.found('entry-damaged', 'no %s: %r' % (kind, e), entry=n)
+                self.torn = True
+        self.committing = self.open is not None
+        self.settle()
+
+    def owned(self, n, may):
+        if not self.claim_torn and not may:
+            self.found('fence', 'entry %d was written although the table was claimed otherwise' % n, entry=n)
+
+    def newest(self, n, body):
+        if body['certificate'] == self.chain[0] != '':
+            return True
+        if not self.torn:
+            self.found('chain-broken', 'entry %d speaks of another certificate than the newest' % n, entry=n)
+        return False
+
+    def on_certificate(self, n, c, digest):
+        files = []
+        for f in c.get('files') or []:
+            sets = [(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []]
+            files.append(dict(f, sets=sets, insert=f.get('insert', '')))
+        if self.open and not self.torn:
+            self.found('order', 'a certificate before the one before it is done', entry=n)
+        self.settle()
+        if c['previous'] != self.chain[0] and not self.torn:
+            self.found('chain-broken', 'the certificate does not follow the one before it', entry=n)
+        self.owned(n, self.claim and self.claim['log_id'] == c['log_id'] and c['epoch'] <= self.claim['epoch'])
+        if self.chain[0] and self.log_id == c['log_id'] and c['checkpoint'] <= self.chain[1]:
+            self.found('order', 'checkpoint %d behind %d' % (c['checkpoint'], self.chain[1]), entry=n)
+        self.check_ranges(n, c)
+        self.check_sets(n, c, files)
+        self.chain, self.log_id, self.torn = (digest, c['checkpoint']), c['log_id'], False
+        self.certificates += 1
+        self.open = {'n': n, 'files': files, 'verdicts': [], 'accepted': False, 'checkpoint': c['checkpoint']}
+        for p in c.get('partitions') or []:
+            self.parts.setdefault(p, False)
+        for f in files:
+            final = self.table.inside(f, f['final'])
+            if final is None:
+                self.found('file-outside', 'not below the table', path=f['final'], entry=n)
+            elif final in self.table.named:
+                self.found('order', 'a file is named twice', path=final, entry=n)
+            else:
+                self.table.named.add(final)
+
+    def check_ranges(self, n, c):
+        for r in sorted(c.get('ranges') or [], key=lambda r: (r['split'], r.get('insert', ''), r['from'])):
+            counts = [r.get(k, 0) for k in ('filtered', 'rejected', 'null', 'gaps', 'skipped')]
+            name = (r['split'], r.get('insert', ''))
+            if min(counts + [r['from']]) < 0 or sum(counts) > r['to'] - r['from']:
+                self.found('range-damaged', repr(r), entry=n)
+                continue
+            a = self.accounts.setdefault(name, {'from': r['from'], 'to': r['from'], 'rows': 0})
+            if r['from'] < r['to'] and r['from'] != a['to']:
+                kind = 'range-gap' if r['from'] > a['to'] else 'range-overlap'
+                self.found(kind, '%s: offsets up to %d are followed by %d' % (r['split'], a['to'] - 1, r['from']), entry=n, split=r['split'])
+            a['to'] = max(a['to'], r['to'])
+
+    def check_sets(self, n, c, files):
+        closes = c.get('accounts_close', False)
+        want, ranges, have = {}, {}, {}
+        for r in c.get('ranges') or []:
+            k = (r['split'], r.get('insert', ''))
+            ranges.setdefault(k, []).append((r['from'], r['to']))
+            want[k] = want.get(k, 0) + r['to'] - r['from'] - sum(r.get(x, 0) for x in ('filtered', 'rejected', 'null', 'gaps', 'skipped'))
+        for f in files:
+            for split, runs in f['sets']:
+                have.setdefault((split, f['insert']), []).extend((a, b, f['final']) for a, b in runs)
+            if closes and f['sets'] and sum(size(runs) for _, runs in f['sets']) != f['rows']:
+                self.found('account-open', 'rows and offsets of a file differ in number', path=f['final'], entry=n)
+        for k, runs in have.items():
+            runs.sort()
+            reach = None
+            for a, b, path in runs:
+                if closes and reach is not None and a < reach:
+                    self.found('offsets-twice', '%s: offset %d is in two files' % (k[0], a), path=path, entry=n, split=k[0])
+                reach = b if reach is None else max(reach, b)
+                at = a
+                for lo, hi in sorted(ranges.get(k, [])):
+                    if lo <= at < hi:
+                        at = hi
+                if at < b:
+                    self.found('offsets-outside', '%s: offset %d was not consumed' % (k[0], at), path=path, entry=n, split=k[0])
+        for k in set(want) | set(have):
+            rows = sum(b - a for a, b, _ in have.get(k, []))
+            if k in self.accounts:
+                self.accounts[k]['rows'] += rows
+            if closes and rows != want.get(k, 0):
+                self.found('account-open', '%s: %d rows in files, %d by the account' % (k[0], rows, want.get(k, 0)), entry=n, split=k[0])
+
+    def on_claim(self, n, c, digest):
+        if self.claim and self.claim['log_id'] == c['log_id'] and c['epoch'] <= self.claim['epoch']:
+            self.found('order', 'epoch %d claims behind %d' % (c['epoch'], self.claim['epoch']), entry=n)
+        self.claim, self.claim_torn = {'log_id': c['log_id'], 'epoch': c['epoch']}, False
+
+    def on_done(self, n, d, digest):
+        if not self.newest(n, d):
+            return
+        self.owned(n, self.claim == {'log_id': d['log_id'], 'epoch': d['epoch']})
+        if not self.open:
+            return
+        v = d.get('verdicts') or []
+        if len(v) != len(self.open['files']) or set(v) - {'renamed', 'skipped', 'lost'}:
+            self.found('verdicts-wrong', 'not one verdict for each file', entry=n)
+        told = {k: d['counters'].get(k, 0) for k in ('numFilesCreated', 'numFilesRenamed', 'numFilesSkipped', 'numFilesLost')}
+        if list(told.values()) != [len(v), v.count('renamed'), v.count('skipped'), v.count('lost')]:
+            self.found('verdicts-wrong', 'the counters are not those of the verdicts', entry=n)
+        self.open['verdicts'] = v
+        self.settle()
+
+    def on_partition(self, n, p, digest):
+        if self.newest(n, p):
+            self.parts[p['partition']] = True
+
+    def on_accept(self, n, a, digest):
+        if self.newest(n, a) and self.open:
+            self.open['accepted'] = True
+
+    def on_segment(self, n, g, digest):
+        chain = (g['chain'].get('certificate', ''), g['chain'].get('checkpoint', 0))
+        if self.torn:
+            self.chain = chain
+        elif chain != self.chain:
+            self.found('chain-broken', 'the segment names another newest certificate', entry=n)
+        if self.claim_torn:
+            self.claim, self.claim_torn = {'log_id': g['claim']['log_id'], 'epoch': g['claim']['epoch']}, False
+
+    def settle(self):
+        """Checks the files of the newest certificate, with its verdicts or without."""
+        c, self.open = self.open, None
+        for i, f in enumerate(c['files'] if c else []):
+            final = self.table.inside(f, f['final'])
+            if final is None:
+                continue
+            self.table.extensions.add(os.path.splitext(final)[1])
+            verdict = c['verdicts'][i] if i < len(c['verdicts']) else None
+            place = final if verdict in ('renamed', 'skipped') else None
+            if verdict is None or verdict not in ('renamed', 'skipped', 'lost'):
+                pending = self.table.inside(f, f['pending'])
+                place = next((p for p in (pending, final, pending, final) if p and os.path.lexists(p)), None)
+            if place is None:
+                offsets = {split: show(runs) for split, runs in f['sets']}
+                self.losses.append({'path': final, 'offsets': offsets, 'accepted': c['accepted']})
+                if not c['accepted']:
+                    self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
+                continue
+            self.pending += place != final
+            self.files += place == final
+            self.check_file(c, f, place)
+
+    def check_file(self, c, f, path):
+        def found(kind, what):
+            self.found(kind, what, path=path, checkpoint=c['checkpoint'], offsets={split: show(runs) for split, runs in f['sets']})
+        try:
+            info = os.lstat(path)
+            if not stat.S_ISREG(info.st_mode) or info.st_size != f['length']:
+                return found('file-changed', 'another length, or no plain file')
+            name = path[:-8] if path.endswith('.pending') else path
+            if not self.table.fast:
+                digest, lines = hashlib.sha256(), 0
+                with open(path, 'rb') as h:
+                    for block in iter(lambda: h.read(1 << 20), b''):
+                        digest.update(block)
+                        lines += block.count(b'\n')
+                if digest.hexdigest() != f['sha256']:
+                    return found('file-changed', 'another SHA-256')
+                if name.endswith('.json') and lines != f['rows']:
+                    return found('file-contradicts', '%d lines, %d rows' % (lines, f['rows']))
+            if name.endswith('.parquet'):
+                rows, meta = parquet_footer(path)
+                sets = {k[16:]: decode_set(v) for k, v in meta.items() if k.startswith('staunch.offsets.')}
+                if not rows == f['rows'] == int(meta.get('staunch.rows', -1)) or sets != dict(f['sets']):
+                    found('file-contradicts', 'rows or offsets in the footer are others')
+        except FileNotFoundError:
+            found('file-missing', 'committed and gone')
+        except OSError as e:
+            found('file-unreadable', str(e))
+        except (Damaged, ValueError) as e:
+            found('file-contradicts', str(e))
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------------------------
+
+class Table:
+    def __init__(self, root, fast):
+        self.root, self.fast = os.path.realpath(root), fast
+        self.problems, self.named, self.extensions, self.jobs = [], set(), set(), []
+
+    def found(self, kind, what, **more):
+        self.problems.append(dict(kind=kind, what=what, **more))
+
+    def inside(self, f, path):
+        """Gives the place of a path in a certificate below the table as it stands now, or None."""
+        if os.path.normpath(path) != path:
+            return None
+        if path.startswith(self.root + '/'):
+            return path
+        old = f['pending'].rpartition(TEMPORARY)[0]
+        return self.root + path[len(old):] if old and path.startswith(old + '/') else None
+
+    def run(self):
+        logs = os.path.join(self.root, '_staunch')
+        names = sorted(n for n in os.listdir(logs) if os.path.isdir(os.path.join(logs, n))) if os.path.isdir(logs) else []
+        if not names:
+            self.found('no-log', 'no log of Staunch')
+            return
+        for name in names:
+            self.jobs.append(Job(self, name))
+            self.jobs[-1].run()
+        self.walk()
+        for i, a in enumerate(self.jobs):
+            for b in self.jobs[i + 1:]:
+                for split in sorted({s for s, _ in a.accounts} & {s for s, _ in b.accounts}):
+                    (lo, hi), (lo2, hi2) = (
+                        (min(v['from'] for k, v in j.accounts.items() if k[0] == split), max(v['to'] for k, v in j.accounts.items() if k[0] == split))
+                        for j in (a, b))
+                    if max(lo, lo2) < min(hi, hi2):
+                        self.found('two-jobs', '%s and %s wrote %s %d..%d' % (a.name, b.name, split, max(lo, lo2), min(hi, hi2) - 1), split=split)
+
+    def walk(self):
+        extensions = self.extensions or {'.parquet', '.json'}
+        strangers, success = [], set()
+        for folder, below, files in os.walk(self.root):
+            rel = os.path.relpath(folder, self.root)
+            if rel != '.' and '_SUCCESS' in files:
+                success.add(rel)
+            links = [d for d in below if os.path.islink(os.path.join(folder, d))]
+            below[:] = [d for d in below if d[0] not in '_.' and d not in links]
+            for name in files + links:
+                path = os.path.join(folder, name)
+                if name[0] not in '_.' and path not in self.named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions):
+                    strangers.append(path)
+        later, parts = set(), {}
+        for job in self.jobs:  # a certificate stands before its files are visible
+            for p, done in job.parts.items():
+                parts[p] = parts.get(p) or done
+            for _, kind, body, _ in Log(job.folder, lambda *a, **k: None).entries() if strangers or success - set(parts) else ():
+                if kind == 'certificate':
+                    later.update(self.inside(f, f['final']) for f in body.get('files') or [] if 'final' in f and 'pending' in f)
+                    for p in body.get('partitions') or []:
+                        parts.setdefault(p, False)
+        for path in strangers:
+            if path not in later:
+                self.found('file-foreign', 'no certificate names it', path=path)
+        for p in sorted(success - set(parts)):
+            self.found('success-foreign', 'the partition was not committed', path=p)
+        for p in sorted(p for p, done in parts.items() if done and p not in success):
+            self.found('success-missing', 'the partition was committed', path=p)
+
+    def report(self):
+        verdict = 'problems' if self.problems else 'being committed' if any(j.committing for j in self.jobs) else 'clean'
+        return {'table': self.root, 'verdict': verdict, 'fast': self.fast, 'problems': self.problems, 'jobs': [
+            {'job': j.name, 'certificates': j.certificates, 'checkpoint': j.chain[1], 'chain': j.chain[0], 'files': j.files, 'pending': j.pending,
+             'losses': j.losses, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
+
+
+def main(args):
+    fast = '--fast' in args
+    paths = [a for a in args if a != '--fast']
+    if len(paths) != 1 or paths[0].startswith('-'):
+        print(__doc__, file=sys.stderr)
+        return 2
+    table = Table(paths[0], fast)
+    table.run()
+    print(json.dumps(table.report(), indent=1))
+    return 1 if table.problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
