@@ -155,6 +155,10 @@ func (s *Store) Ended() *account.End { return s.ended }
 func (s *Store) Fenced() error { return s.fenced() }
 
 func (s *Store) fenced() error {
+	// The newer attempt's begin may have been cleaned away already, behind its complete.
+	if s.newest != nil && s.epoch > 0 && s.newest.Epoch > s.epoch && !s.noFence {
+		return fault.New(fault.Fenced, "job %q has checkpoint %d of epoch %d; this is epoch %d", s.newest.Job, s.newest.ID, s.newest.Epoch, s.epoch)
+	}
 	if b := s.LastBegin(); b != nil && s.epoch > 0 && b.Epoch > s.epoch && !s.noFence {
 		return fault.New(fault.Fenced, "job %q was started again (epoch %d, host %s, pid %d); this is epoch %d", b.Job, b.Epoch, b.Host, b.PID, s.epoch)
 	}

@@ -179,6 +179,9 @@ func (t *Table) append(kind string, body any, check func() error, below log.Belo
 			if err := t.state.Apply(e); err != nil {
 				return err
 			}
+			if err := t.newer(e); err != nil {
+				return err
+			}
 			return check()
 		},
 		Below: func(own int64, all []log.Head) log.Below {
@@ -198,6 +201,18 @@ func (t *Table) append(kind string, body any, check func() error, below log.Belo
 		return fmt.Errorf("append %s to the log of table %s: %w", kind, t.root, err)
 	}
 	return t.state.Apply(e)
+}
+
+// newer reports an entry that a newer epoch of this job log wrote. Its claim may have been cleaned away already, behind a segment.
+func (t *Table) newer(e log.Entry) error {
+	var by struct {
+		LogID string        `json:"log_id"`
+		Epoch account.Epoch `json:"epoch"`
+	}
+	if t.variant.NoFence || json.Unmarshal(e.Body, &by) != nil || by.LogID != t.owner.LogID || by.Epoch <= t.owner.Epoch {
+		return nil
+	}
+	return fault.New(fault.Fenced, "table %s has a %s of epoch %d of this job; this is epoch %d", t.root, e.Kind, by.Epoch, t.owner.Epoch)
 }
 
 func (t *Table) stillOurs() error { return t.fenced(t.state.Claim) }
