@@ -239,68 +239,54 @@ func addInterval(a, b types.Type, minus bool) Op {
 	if minus {
 		sign = -1
 	}
-	if b.Kind == types.IntervalYearMonth {
-		return addMonths(a, sign)
-	}
-	if a.IsTimestamp() {
-		return addMillis(a, sign)
-	}
-	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
-		kernel.Make(dst, n)
-		av, bv := args[0], args[1]
-		for i := range n {
-			ms := sign * bv.Col.I64[bv.Index(i)]
-			x := av.Col.I32[av.Index(i)]
-			if a.Kind == types.Date {
-				dst.I32[i] = x + int32(ms/datetime.MillisPerDay)
-			} else {
-				dst.I32[i] = int32(datetime.FloorMod(int64(x)+ms%datetime.MillisPerDay, datetime.MillisPerDay))
-			}
-		}
-		kernel.Strict(dst, n, args...)
-		return nil
-	}
-}
-
-func addMillis(a types.Type, sign int64) Op {
-	units := a.UnitsPerSecond() / 1000 * sign
-	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
-		kernel.Make(dst, n)
-		av, bv := args[0], args[1]
-		if bv.Const {
-			step := bv.Col.I64[0] * units
-			kernel.Add(dst.I64, av.Col.I64, []int64{step})
-		} else {
-			for i := range n {
-				dst.I64[i] = av.Col.I64[av.Index(i)] + bv.Col.I64[i]*units
-			}
-		}
-		kernel.Strict(dst, n, args...)
-		return nil
-	}
-}
-
-func addMonths(a types.Type, sign int64) Op {
-	if a.Kind == types.Date {
-		return lift(func(r *kernel.Row) error {
-			day := addMonthsToDay(r.Int(0), sign*r.Int(1))
-			if day != int64(int32(day)) {
-				return fmt.Errorf("a date plus an interval is out of range of DATE")
-			}
-			r.PutInt(day)
-			return nil
-		})
-	}
 	units := a.UnitsPerSecond()
+	months := b.Kind == types.IntervalYearMonth
+	switch {
+	case a.IsTimestamp() && !months:
+		return addMillis(a, sign)
+	case a.IsTimestamp():
+		return addOp(a, func(v, d int64) (int64, bool) { return datetime.AddMonthsTimestamp(v, units, sign*d) })
+	case a.Kind == types.Time:
+		return addOp(a, func(v, d int64) (int64, bool) { return int64(datetime.AddMillisTime(int32(v), sign*d)), true })
+	case months:
+		return addOp(a, func(v, d int64) (int64, bool) { return datetime.AddMonths(v, sign*d) })
+	}
+	return addOp(a, func(v, d int64) (int64, bool) { return datetime.AddMillisDate(v, sign*d) })
+}
+
+// addOp lifts an addition that may leave its type's range.
+func addOp(t types.Type, add func(v, d int64) (int64, bool)) Op {
 	return lift(func(r *kernel.Row) error {
-		days, nanos := datetime.Split(r.Int(0), units)
-		v, ok := datetime.Join(addMonthsToDay(days, sign*r.Int(1)), nanos, units)
+		v, ok := add(r.Int(0), r.Int(1))
 		if !ok {
-			return fmt.Errorf("a time plus an interval is out of range of %s", a.Nullable())
+			return errTimeRange(t)
 		}
 		r.PutInt(v)
 		return nil
 	})
+}
+
+func errTimeRange(t types.Type) error {
+	return fmt.Errorf("a time plus an interval is out of range of %s", t.Nullable())
+}
+
+// addMillis is the addition of a day-time interval to a timestamp, the tail of every watermark: a constant interval is one addition a row.
+func addMillis(a types.Type, sign int64) Op {
+	units := a.UnitsPerSecond()
+	slow := addOp(a, func(v, d int64) (int64, bool) { return datetime.AddMillisTimestamp(v, units, sign*d) })
+	return func(dst *changelog.Column, args []kernel.Vec, n int, mask kernel.Mask) error {
+		step, ok := int64(0), args[1].Const && args[1].Col.Nulls == 0
+		if ok {
+			step, ok = datetime.AddMillisTimestamp(0, units, sign*args[1].Col.I64[0])
+		}
+		if !ok || !kernel.AddStays(args[0].Col.I64, step) {
+			return slow(dst, args, n, mask)
+		}
+		kernel.Make(dst, n)
+		kernel.Add(dst.I64, args[0].Col.I64, []int64{step})
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
 }
 
 // lift makes an operation of a function of one row.

@@ -28,7 +28,7 @@ func dateFormat() *Function {
 			// Flink fails when the first row comes; so does this.
 			return lift(func(*kernel.Row) error { return err }), nil
 		}
-		return formatColumn(p, text, t, s), nil
+		return formatColumn(p, t, s), nil
 	}
 	return f
 }
@@ -81,83 +81,35 @@ func localTime(t types.Type, s Session) func(v int64) (days, nanos int64, offset
 	}
 }
 
-// textCache is a direct-mapped cache from a span of time to its text.
-const textCacheSize = 64
-
-type textCache struct {
-	bucket [textCacheSize]int64
-	text   [textCacheSize][]byte
-}
-
-func newTextCache() *textCache {
-	c := &textCache{}
-	for i := range c.bucket {
-		c.bucket[i] = 1<<63 - 1
-	}
-	return c
+// textCache keeps the texts of spans of time; where a span is kept follows from the quarter of an hour that a value lies in, so that rows that
+// go back and forth between some hours or days find theirs.
+type textCache [64]struct {
+	lo, hi int64
+	text   []byte
 }
 
 // formatColumn formats a column with one pattern. The text of most patterns changes with the hour or the day only, so each span is formatted
-// once: rows in the span of the row before copy its text, others look into a small cache.
-func formatColumn(p *datetime.Pattern, text string, t types.Type, s Session) Op {
-	local := localTime(t, s)
-	span := textSpan(text) * t.UnitsPerSecond()
-	if t.Kind == types.TimestampLTZ {
-		// Offsets are whole quarters of an hour today but were not always; a minute is safe wherever the offset is one of whole minutes.
-		if _, fixed := s.zone().Fixed(); !fixed || span > 60*t.UnitsPerSecond() {
-			span = min(span, 60*t.UnitsPerSecond())
-		}
+// once: rows in the span of the row before copy its text, others look into the cache.
+func formatColumn(p *datetime.Pattern, t types.Type, s Session) Op {
+	units := t.UnitsPerSecond()
+	perMilli := units / 1000
+	zone := s.zone()
+	if t.Kind != types.TimestampLTZ {
+		zone = nil
 	}
-	if span == 0 {
-		return lift(func(r *kernel.Row) error {
-			days, nanos, offset := local(r.Int(0))
-			r.End(p.AppendLocal(r.Buffer(), days, nanos, offset))
-			return nil
-		})
-	}
-	cache := newTextCache()
-	lookup := func(bucket, v int64) []byte {
-		slot := bucket & (textCacheSize - 1)
-		if cache.bucket[slot] != bucket {
-			days, nanos, offset := local(v)
-			cache.text[slot] = p.AppendLocal(cache.text[slot][:0], days, nanos, offset)
-			cache.bucket[slot] = bucket
+	cache := &textCache{}
+	lookup := func(v int64) ([]byte, int64, int64) {
+		ms := datetime.FloorDiv(v, perMilli)
+		slot := &cache[datetime.FloorDiv(ms, 900_000)&63]
+		if v < slot.lo || v >= slot.hi {
+			lo, hi := p.Span(ms, zone)
+			slot.lo, slot.hi = lo*perMilli, hi*perMilli
+			slot.text = p.Append(slot.text[:0], ms, int32((v-ms*perMilli)*(1_000_000/perMilli)), zone)
 		}
-		return cache.text[slot]
+		return slot.text, slot.lo, slot.hi
 	}
 	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
-		in := args[0]
-		if args[1].AllNull() || in.AllNull() {
-			kernel.Broadcast(dst, nullOf(dst.Type), n)
-			return nil
-		}
-		kernel.AppendSpans(dst, in, n, span, lookup)
+		kernel.AppendSpans(dst, args[0], n, lookup)
 		return nil
 	}
-}
-
-// textSpan is the number of seconds within whose multiples the text of a pattern does not change; 0 if it changes with fractions.
-func textSpan(pattern string) int64 {
-	span, quoted := int64(86400), false
-	for i := 0; i < len(pattern); i++ {
-		c := pattern[i]
-		if c == '\'' {
-			quoted = !quoted
-		}
-		if quoted || c < 'A' || c > 'z' || c > 'Z' && c < 'a' {
-			continue
-		}
-		switch c {
-		case 'H', 'h', 'K', 'k', 'a':
-			span = min(span, 3600)
-		case 'm':
-			span = min(span, 60)
-		case 's':
-			span = min(span, 1)
-		case 'y', 'Y', 'u', 'M', 'L', 'd', 'D', 'E', 'e', 'c', 'G', 'Q', 'q', 'w', 'W', 'F':
-		default:
-			return 0
-		}
-	}
-	return span
 }

@@ -56,9 +56,9 @@ func appendText(dst []byte, c *changelog.Column, i int, zone *datetime.Zone) []b
 	case types.Timestamp:
 		return datetime.AppendTimestamp(dst, c.I64[i], t.UnitsPerSecond(), t.Precision)
 	case types.IntervalYearMonth:
-		return appendMonths(dst, int64(c.I32[i]))
+		return datetime.AppendYearMonth(dst, c.I32[i])
 	case types.IntervalDayTime:
-		return appendMillis(dst, c.I64[i])
+		return datetime.AppendDayTime(dst, c.I64[i])
 	}
 	return append(dst, '?')
 }

@@ -372,3 +372,11 @@ func hexOf() *Function {
 	}
 	return f
 }
+
+func pow10Int(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
+}

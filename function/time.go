@@ -45,147 +45,31 @@ func extract(name, unit string) *Function {
 	return f
 }
 
-// wallClock gives the function from a value of a point of time to its day and nanosecond of the day on the wall clock.
-func wallClock(t types.Type, s Session) func(v int64) (days, nanos int64) {
-	switch t.Kind {
-	case types.Date:
-		return func(v int64) (int64, int64) { return v, 0 }
-	case types.Time:
-		return func(v int64) (int64, int64) { return 0, v * datetime.NanosPerMilli }
+// extractor gives the function from a value of type t to a field of it; TIMESTAMP_LTZ is seen on the wall clock of the session's zone.
+func extractor(name string, t types.Type, s Session) (func(int64) int64, error) {
+	u, err := datetime.ParseUnit(name)
+	if err != nil {
+		return nil, err
 	}
-	local := localTime(t, s)
-	return func(v int64) (int64, int64) {
-		days, nanos, _ := local(v)
-		return days, nanos
-	}
-}
-
-// extractor gives the function from a value of type t to a field of it.
-func extractor(unit string, t types.Type, s Session) (func(int64) int64, error) {
-	if t.IsInterval() {
-		return intervalField(unit, t)
-	}
-	clock := wallClock(t, s)
-	if unit == "EPOCH" {
+	units, zone := t.UnitsPerSecond(), s.zone()
+	switch {
+	case t.Kind == types.Date:
+		return func(v int64) int64 { return datetime.ExtractDate(u, v) }, nil
+	case t.Kind == types.Time && (u <= datetime.Hour || u == datetime.Epoch):
+		return func(v int64) int64 { return datetime.ExtractTime(u, int32(v)) }, nil
+	case t.Kind == types.Timestamp, t.Kind == types.TimestampLTZ && u == datetime.Epoch:
+		return func(v int64) int64 { return datetime.ExtractTimestamp(u, v, units) }, nil
+	case t.Kind == types.TimestampLTZ:
 		return func(v int64) int64 {
-			if t.Kind == types.TimestampLTZ { // an instant, whatever the zone
-				return datetime.FloorDiv(v, t.UnitsPerSecond())
-			}
-			days, nanos := clock(v)
-			return days*datetime.SecondsPerDay + nanos/datetime.NanosPerSecond
+			v, _ = zone.InstantToLocal(v, units)
+			return datetime.ExtractTimestamp(u, v, units)
 		}, nil
+	case t.Kind == types.IntervalDayTime && u <= datetime.Day:
+		return func(v int64) int64 { return datetime.ExtractDayTime(u, v) }, nil
+	case t.Kind == types.IntervalYearMonth && u >= datetime.Month && u <= datetime.Millennium:
+		return func(v int64) int64 { return datetime.ExtractYearMonth(u, int32(v)) }, nil
 	}
-	if f := clockFields[unit]; f != nil {
-		return func(v int64) int64 { _, nanos := clock(v); return f(nanos) }, nil
-	}
-	if f := dateFields[unit]; f != nil && t.Kind != types.Time {
-		return func(v int64) int64 { days, _ := clock(v); return f(days) }, nil
-	}
-	return nil, fmt.Errorf("cannot extract %s from %s", unit, t.Nullable())
-}
-
-var clockFields = map[string]func(nanos int64) int64{
-	"HOUR":        func(n int64) int64 { return n / (3600 * datetime.NanosPerSecond) },
-	"MINUTE":      func(n int64) int64 { return n / (60 * datetime.NanosPerSecond) % 60 },
-	"SECOND":      func(n int64) int64 { return n / datetime.NanosPerSecond % 60 },
-	"MILLISECOND": func(n int64) int64 { return n % datetime.NanosPerSecond / datetime.NanosPerMilli },
-	// Flink keeps milliseconds only in these two.
-	"MICROSECOND": func(n int64) int64 { return n % datetime.NanosPerSecond / datetime.NanosPerMilli * 1000 },
-	"NANOSECOND":  func(n int64) int64 { return n % datetime.NanosPerSecond / datetime.NanosPerMilli * 1_000_000 },
-}
-
-func civil(f func(y, m, d int64) int64) func(days int64) int64 {
-	return func(days int64) int64 {
-		y, m, d := datetime.CivilFromDays(days)
-		return f(int64(y), int64(m), int64(d))
-	}
-}
-
-// above counts periods of size years that begin with year 1.
-func above(y, size int64) int64 {
-	if y > 0 {
-		return (y + size - 1) / size
-	}
-	return (y - size + 1) / size
-}
-
-var dateFields = map[string]func(days int64) int64{
-	"YEAR":       civil(func(y, _, _ int64) int64 { return y }),
-	"QUARTER":    civil(func(_, m, _ int64) int64 { return (m + 2) / 3 }),
-	"MONTH":      civil(func(_, m, _ int64) int64 { return m }),
-	"DAY":        civil(func(_, _, d int64) int64 { return d }),
-	"DECADE":     civil(func(y, _, _ int64) int64 { return datetime.FloorDiv(y, 10) }),
-	"CENTURY":    civil(func(y, _, _ int64) int64 { return above(y, 100) }),
-	"MILLENNIUM": civil(func(y, _, _ int64) int64 { return above(y, 1000) }),
-	"DOY": func(days int64) int64 {
-		y, _, _ := datetime.CivilFromDays(days)
-		return days - datetime.DaysFromCivil(y, 1, 1) + 1
-	},
-	"DOW":     func(days int64) int64 { return int64(datetime.DayOfWeek(days)%7 + 1) },
-	"ISODOW":  func(days int64) int64 { return int64(datetime.DayOfWeek(days)) },
-	"WEEK":    func(days int64) int64 { _, w := isoWeek(days); return w },
-	"ISOYEAR": func(days int64) int64 { y, _ := isoWeek(days); return y },
-}
-
-// isoWeek gives the year and the week of ISO 8601: the week belongs to the year of its Thursday.
-func isoWeek(days int64) (year, week int64) {
-	thursday := days - int64(datetime.DayOfWeek(days)) + 4
-	y, _, _ := datetime.CivilFromDays(thursday)
-	return int64(y), (thursday-datetime.DaysFromCivil(y, 1, 1))/7 + 1
-}
-
-func intervalField(unit string, t types.Type) (func(int64) int64, error) {
-	size := map[string][2]int64{"DAY": {86_400_000, 1 << 62}, "HOUR": {3_600_000, 24}, "MINUTE": {60_000, 60}, "SECOND": {1000, 60}, "MILLISECOND": {1, 1000}}
-	if t.Kind == types.IntervalYearMonth {
-		size = map[string][2]int64{"YEAR": {12, 1 << 62}, "MONTH": {1, 12}}
-	}
-	s, ok := size[unit]
-	if !ok {
-		return nil, fmt.Errorf("cannot extract %s from %s", unit, t.Nullable())
-	}
-	return func(v int64) int64 { return v / s[0] % s[1] }, nil
-}
-
-// spanNanos are the units shorter than a day.
-var spanNanos = map[string]int64{"HOUR": 3600 * datetime.NanosPerSecond, "MINUTE": 60 * datetime.NanosPerSecond, "SECOND": datetime.NanosPerSecond,
-	"MILLISECOND": datetime.NanosPerMilli}
-
-// floorDay gives the first day of the period that a day lies in; weeks begin on Sunday.
-func floorDay(unit string, days int64) (int64, bool) {
-	y, m, _ := datetime.CivilFromDays(days)
-	switch unit {
-	case "DAY":
-		return days, true
-	case "WEEK":
-		return days - int64(datetime.DayOfWeek(days)%7), true
-	case "MONTH":
-		return datetime.DaysFromCivil(y, m, 1), true
-	case "QUARTER":
-		return datetime.DaysFromCivil(y, (m-1)/3*3+1, 1), true
-	case "YEAR":
-		return datetime.DaysFromCivil(y, 1, 1), true
-	case "DECADE":
-		return datetime.DaysFromCivil(int(datetime.FloorDiv(int64(y), 10))*10, 1, 1), true
-	case "CENTURY":
-		return datetime.DaysFromCivil(int(datetime.FloorDiv(int64(y)-1, 100))*100+1, 1, 1), true
-	case "MILLENNIUM":
-		return datetime.DaysFromCivil(int(datetime.FloorDiv(int64(y)-1, 1000))*1000+1, 1, 1), true
-	}
-	return 0, false
-}
-
-// unitMonths are the units that are whole months.
-var unitMonths = map[string]int64{"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12000}
-
-// nextDay gives the first day of the period behind the one that begins with first.
-func nextDay(unit string, first int64) int64 {
-	switch unit {
-	case "DAY":
-		return first + 1
-	case "WEEK":
-		return first + 7
-	}
-	return addMonthsToDay(first, unitMonths[unit])
+	return nil, fmt.Errorf("cannot extract %s from %s", name, t.Nullable())
 }
 
 // roundTo is FLOOR(x TO unit) or CEIL(x TO unit), on the wall clock of the session's zone for TIMESTAMP_LTZ.
@@ -194,44 +78,23 @@ func roundTo(name string, ceil bool) *Function {
 	short := name[:len(name)-3]
 	f.format = func(c *Call, args []string) string { return short + "(" + args[0] + ", FLAG(" + c.Unit + "))" }
 	f.op = func(c *Call, s Session) (Op, error) {
-		t := c.T
-		span, isSpan := spanNanos[c.Unit]
-		if _, isDays := floorDay(c.Unit, 0); !isSpan && (!isDays || t.Kind == types.Time) {
-			return nil, fmt.Errorf("%s of %s has no unit %s", short, t.Nullable(), c.Unit)
+		u, err := datetime.ParseUnit(c.Unit)
+		if err != nil || u < datetime.Millisecond || u > datetime.Millennium || c.T.Kind == types.Time && u > datetime.Hour {
+			return nil, fmt.Errorf("%s of %s has no unit %s", short, c.T.Nullable(), c.Unit)
 		}
-		clock := wallClock(t, s)
-		zone := s.zone()
+		round := rounder(u, c.T, ceil)
+		zone, units := s.zone(), c.T.UnitsPerSecond()
 		return lift(func(r *kernel.Row) error {
-			days, nanos := clock(r.Int(0))
-			if isSpan {
-				rest := nanos % span
-				if nanos -= rest; ceil && rest > 0 {
-					nanos += span
-				}
-			} else {
-				first, _ := floorDay(c.Unit, days)
-				if ceil && (days > first || nanos > 0) {
-					first = nextDay(c.Unit, first)
-				}
-				days, nanos = first, 0
+			v, ok := r.Int(0), true
+			if c.T.Kind == types.TimestampLTZ {
+				v, ok = zone.InstantToLocal(v, units)
 			}
-			switch t.Kind {
-			case types.Date:
-				r.PutInt(days)
-				return nil
-			case types.Time:
-				r.PutInt(nanos / datetime.NanosPerMilli % datetime.MillisPerDay)
-				return nil
-			}
-			if nanos >= datetime.NanosPerDay {
-				days, nanos = days+1, nanos-datetime.NanosPerDay
-			}
-			v, ok := datetime.Join(days, nanos, t.UnitsPerSecond())
-			if ok && t.Kind == types.TimestampLTZ {
-				v, ok = zone.LocalToInstant(v, t.UnitsPerSecond())
+			v = round(v)
+			if ok && c.T.Kind == types.TimestampLTZ {
+				v, ok = zone.LocalToInstant(v, units)
 			}
 			if !ok {
-				return fmt.Errorf("%s: the result is out of range of %s", short, t.Nullable())
+				return fmt.Errorf("%s: the result is out of range of %s", short, c.T.Nullable())
 			}
 			r.PutInt(v)
 			return nil
@@ -240,8 +103,23 @@ func roundTo(name string, ceil bool) *Function {
 	return f
 }
 
-// unitMillis are the units of day-time intervals.
-var unitMillis = map[string]int64{"WEEK": 7 * 86_400_000, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000, "MILLISECOND": 1}
+// rounder gives FLOOR or CEIL for values of type t on the wall clock.
+func rounder(u datetime.Unit, t types.Type, ceil bool) func(int64) int64 {
+	units := t.UnitsPerSecond()
+	switch {
+	case t.Kind == types.Date && ceil:
+		return func(v int64) int64 { return datetime.CeilDate(u, v) }
+	case t.Kind == types.Date:
+		return func(v int64) int64 { return datetime.FloorDate(u, v) }
+	case t.Kind == types.Time && ceil:
+		return func(v int64) int64 { return int64(datetime.CeilTime(u, int32(v))) }
+	case t.Kind == types.Time:
+		return func(v int64) int64 { return int64(datetime.FloorTime(u, int32(v))) }
+	case ceil:
+		return func(v int64) int64 { return datetime.CeilTimestamp(u, v, units) }
+	}
+	return func(v int64) int64 { return datetime.FloorTimestamp(u, v, units) }
+}
 
 // timestampAdd is TIMESTAMPADD(unit, n, t): t + n * INTERVAL '1' unit. BindUnit gives the sum itself.
 func timestampAdd() *Function {
@@ -250,17 +128,20 @@ func timestampAdd() *Function {
 		if len(args) != 2 || !integer.has(args[0].Type()) || !isDatetime(args[1].Type()) {
 			return nil, &ArgError{Func: f, Args: typesOf(args)}
 		}
+		u, err := datetime.ParseUnit(unit)
+		if err != nil {
+			return nil, err
+		}
 		var one *Literal
 		t := args[1]
-		switch {
-		case unitMonths[unit] != 0:
-			one = NewInt(types.New(types.IntervalYearMonth), unitMonths[unit])
-		case unitMillis[unit] != 0:
-			one = NewInt(types.Type{Kind: types.IntervalDayTime, Precision: 3}, unitMillis[unit])
-			if unitMillis[unit] < 86_400_000 && t.Type().Kind == types.Date {
+		if months, ok := u.Months(); ok {
+			one = NewInt(types.New(types.IntervalYearMonth), months)
+		} else if ms, ok := u.Millis(); ok {
+			one = NewInt(types.Type{Kind: types.IntervalDayTime, Precision: 3}, ms)
+			if u < datetime.Day && t.Type().Kind == types.Date {
 				t = cast(t, types.NewTimestamp(0))
 			}
-		default:
+		} else {
 			return nil, fmt.Errorf("TIMESTAMPADD with the unit %s is not supported yet", unit)
 		}
 		step, err := Lookup("*").Bind(one, args[0])
@@ -318,57 +199,30 @@ func timestampDiff() *Function {
 }
 
 // differ gives the function that counts the whole units from a to b.
-func differ(unit string, t types.Type, s Session) (func(a, b int64) int64, error) {
-	clock := wallClock(t, s)
-	if months := unitMonths[unit]; months != 0 {
-		return func(a, b int64) int64 { return monthsBetween(clock, a, b) / months }, nil
+func differ(name string, t types.Type, s Session) (func(a, b int64) int64, error) {
+	u, err := datetime.ParseUnit(name)
+	if err != nil {
+		return nil, err
 	}
-	size := unitMillis[unit] * datetime.NanosPerMilli
-	if size == 0 {
-		return nil, fmt.Errorf("TIMESTAMPDIFF with the unit %s is not supported yet", unit)
+	if _, ok := datetime.Diff(u, 0, 0, 1000); !ok {
+		return nil, fmt.Errorf("TIMESTAMPDIFF with the unit %s is not supported yet", name)
 	}
+	units, zone := t.UnitsPerSecond(), s.zone()
+	months, isMonths := u.Months()
 	return func(a, b int64) int64 {
-		ad, an := clock(a)
-		bd, bn := clock(b)
-		// Whole days and the rest apart, so that nothing overflows.
-		days, nanos := bd-ad, bn-an
-		if size >= datetime.NanosPerDay {
-			switch {
-			case days > 0 && nanos < 0:
-				days--
-			case days < 0 && nanos > 0:
-				days++
+		switch t.Kind {
+		case types.Date:
+			if isMonths {
+				return datetime.DiffMonthsDate(a, b) / months
 			}
-			return days / (size / datetime.NanosPerDay)
+			a, b = a*datetime.MillisPerDay, b*datetime.MillisPerDay
+		case types.TimestampLTZ:
+			a, _ = zone.InstantToLocal(a, units)
+			b, _ = zone.InstantToLocal(b, units)
 		}
-		perDay := datetime.NanosPerDay / size
-		q, rest := days*perDay+nanos/size, nanos%size
-		switch {
-		case q > 0 && rest < 0:
-			q--
-		case q < 0 && rest > 0:
-			q++
-		}
-		return q
+		n, _ := datetime.Diff(u, a, b, units)
+		return n
 	}, nil
-}
-
-// monthsBetween counts the months that can be added to a without going past b; a day that a month does not have counts as its last.
-func monthsBetween(clock func(int64) (int64, int64), a, b int64) int64 {
-	ad, an := clock(a)
-	bd, bn := clock(b)
-	sign := int64(1)
-	if ad > bd || ad == bd && an > bn {
-		ad, an, bd, bn = bd, bn, ad, an
-		sign = -1
-	}
-	ay, am, _ := datetime.CivilFromDays(ad)
-	by, bm, _ := datetime.CivilFromDays(bd)
-	n := int64(by-ay)*12 + int64(bm-am)
-	if end := addMonthsToDay(ad, n); end > bd || end == bd && an > bn {
-		n--
-	}
-	return sign * n
 }
 
 // minusDates is (a - b) UNIT, an interval.
@@ -380,7 +234,9 @@ func minusDates() *Function {
 			return nil, err
 		}
 		c := &Call{Func: f, Unit: unit, Args: args, T: types.Type{Kind: types.IntervalDayTime, Precision: 3}}
-		if unitMonths[unit] != 0 {
+		if u, err := datetime.ParseUnit(unit); err != nil {
+			return nil, err
+		} else if _, ok := u.Months(); ok {
 			c.T = types.New(types.IntervalYearMonth)
 		}
 		c.T.NotNull = allNotNull(args)
@@ -462,11 +318,7 @@ func toTimestamp() *Function {
 			if err != nil {
 				return fmt.Errorf("TO_TIMESTAMP: %w", err)
 			}
-			fields, err := p.Parse(r.Bytes(0))
-			if err != nil {
-				return nil
-			}
-			if v, ok := fields.Timestamp(1000); ok {
+			if v, ok := p.ParseTimestamp(r.Bytes(0), 1000); ok {
 				r.PutInt(v)
 			}
 			return nil

@@ -40,6 +40,15 @@ func Add[T Number](dst, a, b []T) {
 	}
 }
 
+// AddStays reports that no value of a plus step overflows.
+func AddStays(a []int64, step int64) bool {
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, x := range a {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	return len(a) == 0 || step >= 0 && hi+step >= hi || step < 0 && lo+step < lo
+}
+
 // Sub gives a - b; integers wrap. A slice of length 1 is a constant.
 func Sub[T Number](dst, a, b []T) {
 	switch {

@@ -358,9 +358,13 @@ func TestSpans(t *testing.T) {
 	operands(t, types.New(types.BigInt), func(t *testing.T, a, b kernel.Vec, n int) {
 		dst := changelog.NewColumn(types.String_)
 		calls := 0
-		kernel.AppendSpans(dst, a, n, 10, func(bucket, v int64) []byte {
+		kernel.AppendSpans(dst, a, n, func(v int64) ([]byte, int64, int64) {
 			calls++
-			return fmt.Append(nil, bucket)
+			q := v / 10
+			if v%10 < 0 {
+				q--
+			}
+			return fmt.Append(nil, q), q * 10, q*10 + 10
 		})
 		same(t, dst, a, b, n, func(x, _ boxed) boxed {
 			if x == nil {

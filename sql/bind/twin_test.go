@@ -198,4 +198,3 @@ func rows(_ changelog.Schema, b *changelog.Batch, i int) *changelog.Batch {
 	}
 	return out
 }
-
