@@ -18,6 +18,6 @@
 //   - A split keeps the id of its topic: a topic that was deleted and created anew is not read in the old one's place.
 //   - Memory: answers held and under way take at most fetchLimits.bufferBytes, plus one batch if that alone is larger; plus one decompressed batch.
 //
-// Limits: keys and headers are not read; SASL is not there; message formats 0 and 1 (before Kafka 0.11) are read but slowly. Tried with Apache
+// Limits: keys and headers are not read; of SASL there are PLAIN and SCRAM; message formats 0 and 1 (before Kafka 0.11) are read but slowly. Tried with Apache
 // Kafka 4.4.0.
 package kafka

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,6 +43,8 @@ type enumerator struct {
 	state enumeratorState
 	// asked: the first discovery of this attempt was tried.
 	asked bool
+	// unnamed topics were warned of.
+	unnamed map[string]bool
 
 	commitsSucceeded, commitsFailed *metric.Counter
 	committed                       map[string]*committedOffset
@@ -51,7 +54,7 @@ type enumerator struct {
 type committedOffset struct{ counter *metric.Counter }
 
 func (s *source) newEnumerator(ctx connector.Context, state []byte) (*enumerator, error) {
-	e := &enumerator{ctx: ctx, src: s, committed: map[string]*committedOffset{},
+	e := &enumerator{ctx: ctx, src: s, committed: map[string]*committedOffset{}, unnamed: map[string]bool{},
 		commitsSucceeded: ctx.Metrics.Counter("KafkaSourceReader.commitsSucceeded"),
 		commitsFailed:    ctx.Metrics.Counter("KafkaSourceReader.commitsFailed")}
 	if state != nil {
@@ -147,6 +150,7 @@ func (e *enumerator) discover(known []connector.Split, later bool, limit time.Du
 		if err := e.sameTopic(s, topics); err != nil {
 			return nil, err
 		}
+		e.stillWanted(s)
 	}
 	var found []*splitState
 	for _, t := range topics.Sorted() {
@@ -197,6 +201,20 @@ func (e *enumerator) sameTopic(s connector.Split, topics kadm.TopicDetails) erro
 		return recreated(p, t.ID, p.pos)
 	}
 	return nil
+}
+
+// stillWanted warns, once a topic, of a split whose topic the table does not name any more. As in Flink it is read on: leaving it out would leave
+// a hole in what the state says was read.
+func (e *enumerator) stillWanted(s connector.Split) {
+	var st splitState
+	if json.Unmarshal(s.State, &st) != nil || e.unnamed[st.Topic] {
+		return
+	}
+	if e.src.pattern != nil && e.src.pattern.MatchString(st.Topic) || slices.Contains(e.src.topics, st.Topic) {
+		return
+	}
+	e.unnamed[st.Topic] = true
+	e.ctx.Log.Warn("the table does not name a topic that the job's state has; it is read on", "table", e.src.table.Name, "topic", st.Topic)
 }
 
 // topics asks for the topics to read.
@@ -500,6 +518,7 @@ func (r *resolver) fill(out []int64, splits []*splitState, reset string, missing
 // retry repeats f while brokers are away or not ready, for at most limit; then the error is an outage that names them.
 func (e *enumerator) retry(limit time.Duration, what string, f func(context.Context) error) error {
 	begin := e.ctx.Env.Now()
+	var cause error
 	for n := 1; ; n++ {
 		ctx, cancel := context.WithTimeout(context.Background(), min(limit, attemptTimeout))
 		err := f(ctx)
@@ -511,14 +530,24 @@ func (e *enumerator) retry(limit time.Duration, what string, f func(context.Cont
 		if !passing(err) {
 			return fault.Userf("table %s: %s on %s: %w", e.src.table.Name, what, strings.Join(e.src.servers, ","), err)
 		}
+		if cause == nil || !errors.Is(err, context.DeadlineExceeded) {
+			cause = err // the end of the time says less than what was before
+		}
 		if spent := e.ctx.Env.Now().Sub(begin); spent >= limit {
-			return fault.New(fault.Outage, "table %s: %s: no useful answer from %s within %s: %w", e.src.table.Name, what,
-				strings.Join(e.src.servers, ","), limit, err).
-				WithHint("check 'properties.bootstrap.servers' and that the brokers run; 'properties.default.api.timeout.ms' is how long to wait")
+			return noAnswer(e.src, what, limit, cause)
 		}
 		wait := e.src.limits.backoffMin << min(n, 10)
 		env.Sleep(e.ctx.Env, min(wait, e.src.limits.backoffMax))
 	}
+}
+
+// noAnswer is the error when the brokers were away for too long.
+func noAnswer(s *source, what string, limit time.Duration, err error) error {
+	f := fault.New(fault.Outage, "table %s: %s: no useful answer from %s within %s: %w", s.table.Name, what, strings.Join(s.servers, ","), limit, err)
+	if errors.Is(err, io.EOF) {
+		return f.WithHint("the broker closes the connection: check that 'properties.security.protocol' is the one of this port, and user and password if there are any")
+	}
+	return f.WithHint("check 'properties.bootstrap.servers' and that the brokers run; 'properties.default.api.timeout.ms' is how long to wait")
 }
 
 // passing reports errors that may go away by themselves: all but refusals and certificates that do not verify.

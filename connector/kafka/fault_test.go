@@ -542,3 +542,53 @@ func TestRetentionBeforeTheFirstRead(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestSASL(t *testing.T) {
+	for _, mechanism := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
+		t.Run(mechanism, func(t *testing.T) {
+			fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "in"), kfake.EnableSASL(), kfake.Superuser(mechanism, "me", "pass word"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(fake.Close)
+			module := "ScramLoginModule"
+			if mechanism == "PLAIN" {
+				module = "PlainLoginModule"
+			}
+			source := func(password string) *source {
+				return newTestSource(t, onlyValue, "topic", "in", "properties.bootstrap.servers", fake.ListenAddrs()[0], "scan.bounded.mode", "latest-offset",
+					"properties.security.protocol", "SASL_PLAINTEXT", "properties.sasl.mechanism", mechanism,
+					"properties.sasl.jaas.config", "a.b."+module+` required username="me" password="`+password+`";`, "properties.default.api.timeout.ms", "700")
+			}
+			s := source("pass word")
+			b := connectTo(t, fake.ListenAddrs()[0], s.opts...)
+			b.fill("in", 0, 0, 10)
+			wantRows(t, readTexts(t, task(t, s, connectortest.Discover(t, s, nil, nil), nil)), texts(0, 0, 10)...)
+			err = discoverError(t, source("wrong pass"))
+			// this broker closes the connection, where Kafka says SASL_AUTHENTICATION_FAILED, which is refused at once
+			wantError(t, err, fault.Outage, fake.ListenAddrs()[0], "user and password")
+			if strings.Contains(err.Error(), "wrong pass") {
+				t.Errorf("the error shows the password: %v", err)
+			}
+		})
+	}
+}
+
+// TestChangedBoundedness: a read that was bounded goes on without end, and not the other way round.
+func TestChangedBoundedness(t *testing.T) {
+	b := newBroker(t)
+	b.topic("in", 1)
+	b.fill("in", 0, 0, 10)
+	bounded := b.source(onlyValue, "topic", "in", "scan.bounded.mode", "latest-offset")
+	k := task(t, bounded, connectortest.Discover(t, bounded, nil, nil), nil)
+	readTexts(t, k)
+	splits, _, _ := k.Reader.Snapshot()
+	b.fill("in", 0, 10, 20)
+	unbounded := b.source(onlyValue, "topic", "in")
+	k = task(t, unbounded, splits, nil)
+	wantRows(t, await(t, k, 10), texts(0, 10, 20)...)
+	splits, _, _ = k.Reader.Snapshot()
+	ctx, _, _ := connectortest.NewContext(os.Stderr)
+	_, err := bounded.NewReader(ctx, splits)
+	wantError(t, err, fault.User, "in-0", "scan.bounded.mode", "without end")
+}

@@ -23,9 +23,13 @@ func TestRefusals(t *testing.T) {
 		{map[string]string{"properties.bootstrap.servers": "h:99999"}, []string{"bootstrap.servers", "99999"}},
 		{map[string]string{"properties.gruop.id": "g"}, []string{"properties.gruop.id", "'properties.group.id'"}},
 		{map[string]string{"properties.xyzzy": "g"}, []string{"properties.xyzzy", "unknown"}},
-		{map[string]string{"properties.sasl.mechanism": "PLAIN"}, []string{"properties.sasl.mechanism", "SASL"}},
-		{map[string]string{"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "PLAIN"}, []string{"properties.security.protocol", "SASL is not there yet"}},
-		{map[string]string{"properties.security.protocol": "TLS"}, []string{"security.protocol", "PLAINTEXT or SSL"}},
+		{map[string]string{"properties.sasl.mechanism": "PLAIN"}, []string{"properties.sasl.mechanism", "SASL_SSL"}},
+		{map[string]string{"properties.security.protocol": "SASL_SSL"}, []string{"properties.sasl.mechanism", "GSSAPI is not there yet", "SCRAM-SHA-256"}},
+		{map[string]string{"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "PLAINN"}, []string{"properties.sasl.mechanism", "SCRAM-SHA-256"}},
+		{map[string]string{"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "PLAIN"}, []string{"sasl.jaas.config", "username"}},
+		{map[string]string{"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "PLAIN", "properties.sasl.jaas.config": `a.Krb5LoginModule required;`},
+			[]string{"sasl.jaas.config", "only PlainLoginModule"}},
+		{map[string]string{"properties.security.protocol": "TLS"}, []string{"security.protocol", "PLAINTEXT, SSL"}},
 		{map[string]string{"properties.ssl.truststore.location": "/x"}, []string{"ssl.truststore.location", "SSL"}},
 		{map[string]string{"properties.security.protocol": "SSL", "properties.ssl.truststore.location": "/nowhere/x.pem"}, []string{"ssl.truststore.location", "no such file"}},
 		{map[string]string{"properties.security.protocol": "SSL", "properties.ssl.truststore.type": "JKS"}, []string{"ssl.truststore.type", "PEM"}},
@@ -97,6 +101,27 @@ func TestMetadataTypes(t *testing.T) {
 		_, err := Factory.Source(newTable(t, []connector.Column{c.c}, "topic", "in", "properties.bootstrap.servers", "h:1"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c.c, err)
+		}
+	}
+}
+
+func TestJAAS(t *testing.T) {
+	for text, want := range map[string][2]string{
+		`org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";`: {"u", "p"},
+		`x.ScramLoginModule  required  username='u v'  password="a\"b;c = d" tokenauth=false ;`:       {"u v", `a"b;c = d`},
+		`ScramLoginModule REQUIRED password=p username=u;`:                                            {"u", "p"},
+	} {
+		m, err := parseJAAS(text)
+		if err != nil || m["username"] != want[0] || m["password"] != want[1] {
+			t.Errorf("%s: %q, %v", text, m, err)
+		}
+	}
+	for _, text := range []string{"", ";", "PlainLoginModule required;", `PlainLoginModule required username="u" password="secret`, `PlainLoginModule required username="u" password="secret;`,
+		`PlainLoginModule sufficient username="u" password="secret";`, `PlainLoginModule required username="u" secret;`} {
+		if m, err := parseJAAS(text); err == nil {
+			t.Errorf("%s: accepted as %q", text, m)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error shows the password: %v", err)
 		}
 	}
 }

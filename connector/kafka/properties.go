@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"staunch/config"
 	"staunch/connector"
@@ -88,7 +91,7 @@ func newProperties(t connector.Table) (properties, error) {
 	p.opts = append([]kgo.Opt{kgo.SeedBrokers(p.servers...), kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(1 << 30),
 		kgo.RequestTimeoutOverhead(r.millis("request.timeout.ms", 30*time.Second)),
 		kgo.ConnIdleTimeout(r.millis("connections.max.idle.ms", 9*time.Minute)),
-		kgo.RequestRetries(2)}, r.security()...)
+		kgo.RequestRetries(0)}, r.security()...)
 	p.warnings = r.rest()
 	return p, errors.Join(r.errs...)
 }
@@ -183,34 +186,102 @@ func (r *propertyReader) limits() fetchLimits {
 	return l
 }
 
-// security gives the options for security.protocol and ssl.*.
+// security gives the options for security.protocol, ssl.* and sasl.*.
 func (r *propertyReader) security() []kgo.Opt {
 	protocol := strings.ToUpper(r.text("security.protocol", "PLAINTEXT"))
 	setup := r.millis("socket.connection.setup.timeout.ms", 10*time.Second)
+	opts := []kgo.Opt{kgo.DialTimeout(setup)}
 	switch protocol {
-	case "PLAINTEXT":
+	case "PLAINTEXT", "SASL_PLAINTEXT":
 		for _, k := range []string{"ssl.truststore.location", "ssl.truststore.certificates", "ssl.truststore.type", "ssl.truststore.password",
 			"ssl.keystore.location", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.type", "ssl.keystore.password",
 			"ssl.key.password", "ssl.endpoint.identification.algorithm"} {
 			if r.text(k, "") != "" {
-				r.fail(k, "has no effect with 'properties.security.protocol' = 'PLAINTEXT'; set that to SSL")
+				r.fail(k, "has no effect with 'properties.security.protocol' = '%s'; set that to SSL or SASL_SSL", protocol)
 			}
 		}
-		return []kgo.Opt{kgo.DialTimeout(setup)}
-	case "SSL":
-		c := r.tls()
-		return []kgo.Opt{kgo.DialTimeout(setup), kgo.DialTLSConfig(c)}
-	case "SASL_PLAINTEXT", "SASL_SSL":
-		r.fail("security.protocol", "SASL is not there yet; there are PLAINTEXT and SSL")
-		for k := range r.props {
-			if strings.HasPrefix(k, "sasl.") || strings.HasPrefix(k, "ssl.") {
-				r.used[k] = true // one error is enough
-			}
-		}
+	case "SSL", "SASL_SSL":
+		opts = append(opts, kgo.DialTLSConfig(r.tls()))
 	default:
-		r.fail("security.protocol", "accepted is PLAINTEXT or SSL")
+		r.fail("security.protocol", "accepted is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL")
+		return nil
 	}
-	return nil
+	if strings.HasPrefix(protocol, "SASL_") {
+		if m := r.sasl(); m != nil {
+			opts = append(opts, kgo.SASL(m))
+		}
+	}
+	return opts
+}
+
+// sasl gives the mechanism of sasl.mechanism with the credentials of sasl.jaas.config.
+func (r *propertyReader) sasl() sasl.Mechanism {
+	mechanism, jaas := strings.ToUpper(r.text("sasl.mechanism", "GSSAPI")), r.text("sasl.jaas.config", "")
+	switch mechanism {
+	case "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512":
+	case "GSSAPI", "OAUTHBEARER":
+		r.fail("sasl.mechanism", "%s is not there yet; there are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512", mechanism)
+		return nil
+	default:
+		r.fail("sasl.mechanism", "accepted is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+		return nil
+	}
+	login, err := parseJAAS(jaas)
+	if err != nil {
+		r.fail("sasl.jaas.config", "%v", err)
+		return nil
+	}
+	switch mechanism {
+	case "PLAIN":
+		return plain.Auth{User: login["username"], Pass: login["password"]}.AsMechanism()
+	case "SCRAM-SHA-256":
+		return scram.Auth{User: login["username"], Pass: login["password"]}.AsSha256Mechanism()
+	}
+	return scram.Auth{User: login["username"], Pass: login["password"]}.AsSha512Mechanism()
+}
+
+var errJAAS = errors.New(`accepted is: <login module> required username="..." password="...";`)
+
+// parseJAAS reads the options of `module required key="value" ...;`. Errors do not show the text, which holds a password.
+func parseJAAS(text string) (map[string]string, error) {
+	text, ended := strings.CutSuffix(strings.TrimSpace(text), ";")
+	module, rest, _ := strings.Cut(text, " ")
+	flag, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if !ended || !strings.EqualFold(flag, "required") {
+		return nil, errJAAS
+	}
+	if !strings.HasSuffix(module, "PlainLoginModule") && !strings.HasSuffix(module, "ScramLoginModule") {
+		return nil, errors.New("only PlainLoginModule and ScramLoginModule are possible")
+	}
+	out := map[string]string{}
+	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {
+		key, value, ok := strings.Cut(rest, "=")
+		value = strings.TrimSpace(value)
+		if !ok || value == "" {
+			return nil, errJAAS
+		}
+		if value[0] != '"' && value[0] != '\'' {
+			word, after, _ := strings.Cut(value, " ")
+			out[strings.TrimSpace(key)], rest = word, after
+			continue
+		}
+		var b strings.Builder
+		i := 1
+		for ; i < len(value) && value[i] != value[0]; i++ {
+			if value[i] == '\\' && i+1 < len(value) {
+				i++
+			}
+			b.WriteByte(value[i])
+		}
+		if i == len(value) {
+			return nil, errJAAS
+		}
+		out[strings.TrimSpace(key)], rest = b.String(), value[i+1:]
+	}
+	if out["username"] == "" || out["password"] == "" {
+		return nil, errJAAS
+	}
+	return out, nil
 }
 
 func (r *propertyReader) tls() *tls.Config {
@@ -311,9 +382,9 @@ func (r *propertyReader) rest() (warnings []string) {
 		case isRefused:
 			r.fail(k, "cannot be set: %s", why)
 		case strings.HasPrefix(k, "sasl."):
-			r.fail(k, "SASL is not there yet; there are PLAINTEXT and SSL")
+			r.fail(k, "needs 'properties.security.protocol' = 'SASL_SSL' or 'SASL_PLAINTEXT', or is not there yet")
 		case strings.HasPrefix(k, "ssl."):
-			r.fail(k, "needs 'properties.security.protocol' = 'SSL', or is not known")
+			r.fail(k, "needs 'properties.security.protocol' = 'SSL' or 'SASL_SSL', or is not known")
 		default:
 			r.fail(k, "%s", r.unknown(k))
 		}

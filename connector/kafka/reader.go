@@ -92,6 +92,12 @@ func (r *reader) AddSplits(splits []connector.Split) error {
 		if err != nil {
 			return err
 		}
+		if !r.src.bounded() {
+			p.state.Stop, p.fetchStop = nil, -1 // a read that was bounded goes on
+		} else if p.state.Stop == nil {
+			return fault.Userf("table %s: the state of '%s' was written by a read without end, and 'scan.bounded.mode' is now '%s'", r.src.table.Name, s.ID, r.src.stop).
+				WithHint("leave 'scan.bounded.mode' out, or start without this job's state")
+		}
 		p.maxBytes = r.src.limits.partitionMaxBytes
 		p.ended = p.state.Stop != nil && p.pos >= *p.state.Stop
 		p.done = p.ended
