@@ -1,5 +1,139 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
-func auditCmd() *cobra.Command { return &cobra.Command{Use: "audit"} }
+	"github.com/spf13/cobra"
+
+	"staunch/all"
+	"staunch/audit"
+	"staunch/connector"
+	"staunch/env"
+	"staunch/fs"
+)
+
+const keySuccessName = "sink.partition-commit.success-file.name"
+
+// auditTarget is one table to be audited.
+type auditTarget struct {
+	store fs.FS
+	root  string
+	opts  audit.Options
+}
+
+func auditCmd() *cobra.Command {
+	f := &scriptFlags{}
+	output, columns, fast, broker, repair := "", "", false, false, false
+	c := &cobra.Command{
+		Use:   "audit FILE.sql|TABLE_PATH",
+		Short: "prove from a table's own log and files that nothing is missing and nothing is there twice",
+		Long: "Reads the log of every job in the table's folder and every file that it names: chain of certificates, offset ranges, accounts,\n" +
+			"offset sets, lengths, hashes, footers; and looks for files that nobody named. Of a statement file all filesystem tables that it\n" +
+			"writes are audited. Nothing is changed; jobs may run meanwhile. Exit code 1 if anything is wrong.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, later := range []string{"columns", "against-broker", "repair"} {
+				if c.Flags().Changed(later) {
+					return &exitError{exitUsage, fmt.Errorf("audit --%s is not there yet", later)}
+				}
+			}
+			if output != "text" && output != "json" {
+				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
+			}
+			targets, err := auditTargets(f, args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return auditAll(ctx, os.Stdout, targets, fast, output)
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&fast, "fast", false, "do not read whole files: existence, lengths and Parquet footers, no hashes and no line counts")
+	c.Flags().StringVar(&output, "output", "text", "text or json")
+	c.Flags().StringVar(&columns, "columns", "", "audit another tool's table by its partition and offset columns (not there yet)")
+	c.Flags().BoolVar(&broker, "against-broker", false, "compare with the topic (not there yet)")
+	c.Flags().BoolVar(&repair, "repair", false, "write lost files again (not there yet)")
+	return c
+}
+
+// auditTargets finds the tables: a folder, or the filesystem tables that a statement file writes.
+func auditTargets(f *scriptFlags, arg string) ([]auditTarget, error) {
+	if !strings.HasSuffix(strings.ToLower(arg), ".sql") {
+		store, root, err := all.Stores().Resolve(arg)
+		if err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+		if info, err := store.Stat(root); err == nil && !info.Dir {
+			return nil, &exitError{exitUsage, fmt.Errorf("%s is neither a table's folder nor a statement file (.sql)", arg)}
+		}
+		return []auditTarget{{store: store, root: root}}, nil
+	}
+	s, _, err := f.load(arg, newCollector(nil).sink)
+	if err != nil {
+		return nil, err
+	}
+	var out []auditTarget
+	seen := map[string]bool{}
+	for _, j := range s.Jobs() {
+		for _, sink := range j.Sinks {
+			table, ok := sink.Sink.(connector.FileTable)
+			if !ok || seen[table.Root()] {
+				continue
+			}
+			seen[table.Root()] = true
+			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS"}}
+			if sink.Table != nil {
+				t.opts.Success = cmp.Or(sink.Table.Options[keySuccessName], "_SUCCESS")
+			}
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &exitError{exitUsage, fmt.Errorf("%s writes no filesystem table: there is nothing to audit", arg)}
+	}
+	return out, nil
+}
+
+// auditAll audits the tables and writes the reports.
+func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bool, output string) error {
+	reports := []*audit.Report{}
+	wrong := int64(0)
+	for i, t := range targets {
+		t.opts.Fast = fast
+		r, err := audit.Table(ctx, &env.Real{}, t.store, t.root, t.opts)
+		if err != nil {
+			return &exitError{exitFailed, fmt.Errorf("audit %s: %w", t.root, err)}
+		}
+		reports = append(reports, r)
+		wrong += r.Count()
+		if output == "text" {
+			if i > 0 {
+				fmt.Fprintln(out)
+			}
+			if err := r.Text(out); err != nil {
+				return &exitError{exitFailed, err}
+			}
+		}
+	}
+	if output == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		if err := e.Encode(map[string]any{"tables": reports, "problems": wrong}); err != nil {
+			return &exitError{exitFailed, err}
+		}
+	}
+	if wrong > 0 {
+		return &exitError{exitFailed, fmt.Errorf("audit: problems found: %d", wrong)}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const auditSQL = `
+CREATE TABLE events (id BIGINT, v STRING) WITH ('connector' = 'kafka', 'topic' = 'events', 'properties.bootstrap.servers' = '127.0.0.1:1',
+  'scan.startup.mode' = 'earliest-offset', 'format' = 'json');
+CREATE TABLE a (id BIGINT, v STRING) PARTITIONED BY (v) WITH ('connector' = 'filesystem', 'path' = 'DIR/a', 'format' = 'json',
+  'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.success-file.name' = 'READY');
+CREATE TABLE b (id BIGINT, v STRING) WITH ('connector' = 'filesystem', 'path' = 'DIR/b', 'format' = 'json');
+CREATE TABLE c (id BIGINT, v STRING) WITH ('connector' = 'filesystem', 'path' = 'DIR/c', 'format' = 'json');
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO a SELECT id, v FROM events;
+INSERT INTO b SELECT id, v FROM events;
+INSERT INTO b SELECT id, v FROM events WHERE id > 3;
+END;
+`
+
+func TestAuditTargets(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "job.sql")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(auditSQL, "DIR", dir)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	targets, err := auditTargets(&scriptFlags{logFormat: "text"}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(targets) != 2 || targets[0].root != dir+"/a" || targets[0].opts.Success != "READY" || targets[1].root != dir+"/b" || targets[1].opts.Success != "_SUCCESS" {
+		t.Errorf("%+v", targets)
+	}
+	for _, bad := range []string{dir + "/missing.sql", "hdfs://a/b"} {
+		var x *exitError
+		if _, err := auditTargets(&scriptFlags{logFormat: "text"}, bad); !errors.As(err, &x) || x.code != exitUsage {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if err := os.WriteFile(dir+"/text", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := auditTargets(&scriptFlags{}, dir+"/text"); err == nil {
+		t.Error("a file is taken for a table")
+	}
+}
+
+func TestAuditOutput(t *testing.T) {
+	dir := t.TempDir()
+	targets, err := auditTargets(&scriptFlags{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	var x *exitError
+	if err := auditAll(context.Background(), &out, targets, false, "json"); !errors.As(err, &x) || x.code != exitFailed {
+		t.Errorf("a folder without a log: %v", err)
+	}
+	var got struct {
+		Problems int
+		Tables   []struct{ Verdict string }
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Problems != 1 || got.Tables[0].Verdict != "problems" {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	out.Reset()
+	if err := auditAll(context.Background(), &out, targets, false, "text"); err == nil || !strings.Contains(out.String(), "PROBLEM no-log") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	for _, args := range [][]string{{"audit", dir, "--columns", "part,off"}, {"audit", dir, "--repair"}, {"audit", dir, "--output", "xml"}} {
+		c := rootCmd()
+		c.SetArgs(args)
+		if err := c.Execute(); !errors.As(err, &x) || x.code != exitUsage {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
