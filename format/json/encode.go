@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -64,6 +65,7 @@ type fileWriter struct {
 	format  *fileFormat
 	w       io.Writer
 	buf     []byte
+	day     dayText
 	written int64
 	err     error
 }
@@ -74,7 +76,7 @@ func (w *fileWriter) Write(cols []*changelog.Column, from, to int) error {
 		return w.err
 	}
 	for i := from; i < to; i++ {
-		w.buf = w.format.appendRow(w.buf, cols, i)
+		w.buf = w.format.appendRow(w.buf, cols, i, &w.day)
 		if len(w.buf) >= flushBytes {
 			if err := w.flush(); err != nil {
 				return err
@@ -111,7 +113,7 @@ func (w *fileWriter) Finish(map[string]string) error {
 }
 
 // appendRow appends row i as an object and a line feed.
-func (f *fileFormat) appendRow(dst []byte, cols []*changelog.Column, i int) []byte {
+func (f *fileFormat) appendRow(dst []byte, cols []*changelog.Column, i int, day *dayText) []byte {
 	empty := true
 	for j := range f.columns {
 		c, col := &f.columns[j], cols[j]
@@ -128,7 +130,7 @@ func (f *fileFormat) appendRow(dst []byte, cols []*changelog.Column, i int) []by
 		if null {
 			dst = append(dst, "null"...)
 		} else {
-			dst = f.appendValue(dst, c, col, i)
+			dst = f.appendValue(dst, c, col, i, day)
 		}
 	}
 	if empty {
@@ -137,7 +139,7 @@ func (f *fileFormat) appendRow(dst []byte, cols []*changelog.Column, i int) []by
 	return append(dst, '}', '\n')
 }
 
-func (f *fileFormat) appendValue(dst []byte, c *outColumn, col *changelog.Column, i int) []byte {
+func (f *fileFormat) appendValue(dst []byte, c *outColumn, col *changelog.Column, i int, day *dayText) []byte {
 	switch c.typ.Kind {
 	case types.Boolean:
 		return strconv.AppendBool(dst, col.B[i])
@@ -168,11 +170,61 @@ func (f *fileFormat) appendValue(dst []byte, c *outColumn, col *changelog.Column
 			std = datetime.ISO8601
 		}
 		v := col.I64[i]
+		if c.units == 1000 && c.typ.Kind == types.Timestamp {
+			return day.appendMillis(dst, v, f.iso)
+		}
 		dst = appendSign(append(dst, '"'), v/c.units/secondsPerDay)
 		dst = datetime.AppendTimestampStandard(dst, v, c.units, std, c.typ.Kind == types.TimestampLTZ)
 		return append(dst, '"')
 	}
 	return append(dst, "null"...)
+}
+
+// dayText remembers the text of the last day, as days repeat.
+type dayText struct {
+	known bool
+	days  int64
+	text  [10]byte
+}
+
+// appendMillis prints a TIMESTAMP of milliseconds in quotes.
+func (d *dayText) appendMillis(dst []byte, v int64, iso bool) []byte {
+	days := datetime.FloorDiv(v, millisPerDay)
+	if !d.known || d.days != days {
+		if days < datetime.MinDay || days > datetime.MaxDay {
+			std := datetime.SQL
+			if iso {
+				std = datetime.ISO8601
+			}
+			dst = appendSign(append(dst, '"'), days)
+			return append(datetime.AppendTimestampStandard(dst, v, 1000, std, false), '"')
+		}
+		datetime.AppendDate(d.text[:0], int32(days))
+		d.known, d.days = true, days
+	}
+	sep := byte(' ')
+	if iso {
+		sep = 'T'
+	}
+	rest := int(v - days*millisPerDay)
+	dst = append(append(append(dst, '"'), d.text[:]...), sep)
+	dst = appendTwo(dst, rest/3_600_000, ':')
+	dst = appendTwo(dst, rest/60_000%60, ':')
+	second, fraction := rest/1000%60, rest%1000
+	switch {
+	case fraction == 0:
+		return appendTwo(dst, second, '"')
+	case fraction%100 == 0:
+		return append(appendTwo(dst, second, '.'), byte('0'+fraction/100), '"')
+	case fraction%10 == 0:
+		return appendTwo(appendTwo(dst, second, '.'), fraction/10, '"')
+	}
+	return append(appendTwo(appendTwo(dst, second, '.'), fraction/10, byte('0'+fraction%10)), '"')
+}
+
+// appendTwo appends two digits and a byte.
+func appendTwo(dst []byte, v int, then byte) []byte {
+	return append(dst, byte('0'+v/10), byte('0'+v%10), then)
 }
 
 // appendSign puts the plus sign before years beyond 9999, without which the text would not be read back.
@@ -215,6 +267,12 @@ func appendQuoted(dst, s []byte) []byte {
 	at := 0
 	var high byte
 	for i := 0; i < len(s); i++ {
+		for i+8 <= len(s) && plainEight(s[i:]) {
+			i += 8
+		}
+		if i == len(s) {
+			break
+		}
 		c := s[i]
 		high |= c
 		if !needsEscape[c] {
@@ -256,6 +314,13 @@ func appendQuoted(dst, s []byte) []byte {
 		return append(dst[:start], bytes.ToValidUTF8(dst[start:], []byte("\ufffd"))...)
 	}
 	return dst
+}
+
+// plainEight reports whether the first eight bytes are ASCII without quote, backslash and control characters.
+func plainEight(s []byte) bool {
+	w := binary.LittleEndian.Uint64(s)
+	q, b := w^eachQuote, w^eachSlash
+	return ((q-eachLow)&^q|(b-eachLow)&^b|(w-0x20*eachLow)&^w|w)&eachHigh == 0
 }
 
 func appendUnicodeEscape(dst []byte, r rune) []byte {
