@@ -3,7 +3,7 @@ package function
 import "sort"
 
 // families are the tables of all functions and operators.
-var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, timeFunctions, legacyTime, sessionFunctions}
+var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, textFunctions, timeFunctions, legacyTime, sessionFunctions}
 
 var byName map[string]*Function
 
@@ -40,4 +40,4 @@ func Names() []string {
 }
 
 // aliases are second names.
-var aliases = map[string]string{"CEILING": "CEIL"}
+var aliases = map[string]string{"CEILING": "CEIL", "CHARACTER_LENGTH": "CHAR_LENGTH", "TRANSLATE3": "TRANSLATE"}
