@@ -179,13 +179,11 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 			return s.fenced()
 		},
 		Below: func(own int64, all []log.Head) log.Below {
-			// The oldest retained complete that is not this entry: below it a slot had been cleaned away and counts for nothing.
+			// Below a complete of somebody else a slot had been cleaned away and counts for nothing. The newest one decides: older ones may be
+			// ghosts in cleaned slots themselves.
 			for _, h := range all {
-				if h.Kind == account.KindComplete && h.N != own {
-					if own < h.N {
-						return below
-					}
-					break
+				if h.Kind == account.KindComplete && h.N > own {
+					return below
 				}
 			}
 			return log.Fine

@@ -113,6 +113,13 @@ func (w *world) before(client string, op mem.Op) {
 	default:
 		w.s.pass()
 	}
+	if op.Kind == mem.Rename && strings.Contains(op.Path, "/staged-") && !w.calm && w.rng.IntN(60) == 0 && len(w.alive()) < 3 && w.stats.Attempts < 8 {
+		// The process stands still with an entry in its hand, while another one goes on, completes and cleans.
+		w.stats.Pauses++
+		w.start()
+		w.s.cur.p.until = w.s.now.Add(time.Duration(1+w.rng.IntN(15)) * time.Second)
+		w.s.pass()
+	}
 	if op.Kind == mem.Rename && strings.HasPrefix(op.To, root+"/") && !strings.HasPrefix(op.To, root+"/_") {
 		cur := w.s.cur
 		w.s.cur = nil // the oracle's own calls do not wait
