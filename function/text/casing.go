@@ -1,0 +1,142 @@
+package text
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) }
+
+func isDecimalDigit(r rune) bool { return unicode.Is(unicode.Nd, r) }
+
+// AppendUpper is UPPER(s) as Java 17 does it without a locale: ß becomes SS.
+func AppendUpper(dst, s []byte) []byte {
+	for i, c := range s {
+		if c >= utf8.RuneSelf {
+			return appendUpperRunes(dst, s[i:])
+		}
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+func appendUpperRunes(dst, s []byte) []byte {
+	for len(s) > 0 {
+		r, w := utf8.DecodeRune(s)
+		switch t, special := upperExceptions[r]; {
+		case r == utf8.RuneError && w <= 1:
+			dst = append(dst, s[:w]...)
+		case special:
+			dst = append(dst, t...)
+		default:
+			dst = utf8.AppendRune(dst, unicode.ToUpper(r))
+		}
+		s = s[w:]
+	}
+	return dst
+}
+
+// AppendLower is LOWER(s) as Java 17 does it without a locale: a capital sigma at the end of a word becomes ς.
+func AppendLower(dst, s []byte) []byte {
+	for i, c := range s {
+		if c >= utf8.RuneSelf {
+			return appendLowerRunes(dst, s, i)
+		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+func appendLowerRunes(dst, s []byte, i int) []byte {
+	for i < len(s) {
+		r, w := utf8.DecodeRune(s[i:])
+		switch t, special := lowerExceptions[r]; {
+		case r == utf8.RuneError && w <= 1:
+			dst = append(dst, s[i:i+w]...)
+		case r == 'Σ':
+			if finalSigma(s, i) {
+				dst = append(dst, "ς"...)
+			} else {
+				dst = append(dst, "σ"...)
+			}
+		case special:
+			dst = append(dst, t...)
+		default:
+			dst = utf8.AppendRune(dst, unicode.ToLower(r))
+		}
+		i += w
+	}
+	return dst
+}
+
+// finalSigma reports whether the sigma at s[i] follows a cased letter and no cased letter follows it, marks and quotes between left out
+// (Unicode 3.13, Final_Sigma).
+func finalSigma(s []byte, i int) bool {
+	before := s[:i]
+	for {
+		r, w := utf8.DecodeLastRune(before)
+		if w == 0 {
+			return false
+		}
+		if before = before[:len(before)-w]; caseIgnorable(r) {
+			continue
+		}
+		if !cased(r) {
+			return false
+		}
+		break
+	}
+	for after := s[i+len("Σ"):]; len(after) > 0; {
+		r, w := utf8.DecodeRune(after)
+		if after = after[w:]; caseIgnorable(r) {
+			continue
+		}
+		return !cased(r)
+	}
+	return true
+}
+
+func cased(r rune) bool {
+	return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) || unicode.Is(unicode.Other_Lowercase, r) ||
+		unicode.Is(unicode.Other_Uppercase, r)
+}
+
+func caseIgnorable(r rune) bool {
+	switch r {
+	case '\'', '.', ':', '^', '`', '·', '’', '\u00AD':
+		return true
+	}
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
+}
+
+// AppendInitCap is INITCAP(s): words are runs of ASCII letters and digits; the first letter of a word becomes large, the others small. Other
+// characters stay.
+func AppendInitCap(dst, s []byte) []byte {
+	inside := false
+	for _, c := range s {
+		switch {
+		case c >= 'a' && c <= 'z':
+			if !inside {
+				c -= 'a' - 'A'
+			}
+			inside = true
+		case c >= 'A' && c <= 'Z':
+			if inside {
+				c += 'a' - 'A'
+			}
+			inside = true
+		case c >= '0' && c <= '9':
+			inside = true
+		default:
+			inside = false
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
