@@ -113,9 +113,7 @@ func (s *Store) apply(e log.Entry) error {
 		}
 		s.newest, s.greatest = r, max(s.greatest, r.ID)
 		s.complete = append(s.complete, e.N)
-		if s.logID == "" {
-			s.logID = r.LogID
-		}
+		s.logID = r.LogID // a begin before it may be a ghost in a cleaned slot, with an identity of its own
 	case account.KindEnd:
 		var n account.End
 		if err := json.Unmarshal(e.Body, &n); err != nil {
