@@ -1,10 +1,10 @@
 package function
 
 import (
-	"fmt"
-	"unicode/utf8"
+	"strings"
 
 	"staunch/changelog"
+	"staunch/function/text"
 	"staunch/kernel"
 	"staunch/types"
 )
@@ -22,23 +22,34 @@ func likeOp() *Function {
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.texts(args, types.New(types.Boolean)) }
 	f.op = func(c *Call, _ Session) (Op, error) {
 		pattern, constant := constText(c.Args[1])
-		escape, escaped := "", true
+		var escape *string
 		if len(c.Args) == 3 {
-			escape, escaped = constText(c.Args[2])
+			e, ok := constText(c.Args[2])
+			escape, constant = &e, constant && ok
 		}
-		if constant && escaped {
-			p, err := compileLike(pattern, escape)
-			if err != nil {
-				return nil, err
-			}
-			return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
-				kernel.Like(dst, args[0], n, p)
-				return nil
-			}, nil
+		if !constant {
+			return likeRows(), nil
 		}
-		return likeRows(), nil
+		p, err := compileLike(pattern, escape)
+		if err != nil {
+			return nil, err
+		}
+		return matchAll(p.Match), nil
 	}
 	return f
+}
+
+// matchAll tests each row's first argument, a text, also where it is NULL and the result is not used.
+func matchAll(match func([]byte) bool) Op {
+	return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {
+		kernel.Make(dst, n)
+		a := args[0]
+		for i := range dst.B {
+			dst.B[i] = match(a.Col.Bytes(a.Index(i)))
+		}
+		kernel.Strict(dst, n, args...)
+		return nil
+	}
 }
 
 // texts checks that all arguments are texts; a NULL without type counts as one.
@@ -53,30 +64,29 @@ func (f *Function) texts(args []Expr, result types.Type) ([]Expr, types.Type, er
 	return out, result.WithNotNull(allNotNull(out)), nil
 }
 
-func compileLike(pattern, escape string) (*kernel.LikePattern, error) {
-	r := rune(0)
-	if escape != "" {
-		size := 0
-		if r, size = utf8.DecodeRuneInString(escape); size != len(escape) {
-			return nil, fmt.Errorf("the escape of LIKE must be one character, not '%s'", escape)
-		}
+// compileLike compiles a pattern; nil for the escape is none.
+func compileLike(pattern string, escape *string) (*text.Like, error) {
+	if escape == nil {
+		return text.CompileLike(pattern), nil
 	}
-	return kernel.CompileLike(pattern, r)
+	return text.CompileLikeEscape(pattern, *escape)
 }
 
 // likeRows is LIKE with a pattern per row; the last one is kept.
 func likeRows() Op {
-	var last *kernel.LikePattern
+	var last *text.Like
 	var pattern, escape string
 	return lift(func(r *kernel.Row) error {
 		esc := ""
+		var given *string
 		if r.Args() == 3 {
 			esc = r.String(2)
+			given = &esc
 		}
 		if last == nil || r.String(1) != pattern || esc != escape {
-			pattern, escape = string(r.Bytes(1)), string([]byte(esc))
+			pattern, escape = strings.Clone(r.String(1)), strings.Clone(esc)
 			var err error
-			if last, err = compileLike(pattern, escape); err != nil {
+			if last, err = compileLike(pattern, given); err != nil {
 				last = nil
 				return err
 			}

@@ -1,9 +1,7 @@
 package function
 
 import (
-	"fmt"
 	"math"
-	"strconv"
 
 	"staunch/changelog"
 	"staunch/function/javanum"
@@ -21,7 +19,7 @@ var mathFunctions = []*Function{
 	float1("ATAN", math.Atan), float1("DEGREES", func(x float64) float64 { return x * 180 / math.Pi }),
 	float1("RADIANS", func(x float64) float64 { return x / 180 * math.Pi }),
 	float2("POWER", javaPow), float2("ATAN2", math.Atan2), logBase(), constantFloat("PI", math.Pi), constantFloat("E", math.E),
-	absolute(), signum(), rounding("ROUND"), rounding("TRUNCATE"), floorCeil("FLOOR", false), floorCeil("CEIL", true), mod(), bin(), hexOf(),
+	absolute(), signum(), rounding("ROUND"), rounding("TRUNCATE"), floorCeil("FLOOR", false), floorCeil("CEIL", true), mod(),
 }
 
 func logarithm(x float64) float64 { return math.Log(x) }
@@ -333,44 +331,6 @@ func mod() *Function {
 		return check(args)
 	}
 	return percent
-}
-
-func bin() *Function {
-	f := (&Function{Name: "BIN"}).signatures(sig{params: []family{integer}, ret: strictly(types.String_)})
-	f.op = func(*Call, Session) (Op, error) {
-		return lift(func(r *kernel.Row) error {
-			r.End(strconv.AppendUint(r.Buffer(), uint64(r.Int(0)), 2))
-			return nil
-		}), nil
-	}
-	return f
-}
-
-// hexOf is HEX of an integer, as 64 bits, or of a text, as UTF-8.
-func hexOf() *Function {
-	f := (&Function{Name: "HEX"}).signatures(sig{params: []family{integer}, ret: strictly(types.String_)},
-		sig{params: []family{character}, ret: strictly(types.String_)})
-	f.op = func(c *Call, _ Session) (Op, error) {
-		if c.Args[0].Type().IsString() {
-			return lift(func(r *kernel.Row) error {
-				r.End(fmt.Appendf(r.Buffer(), "%X", r.Bytes(0)))
-				return nil
-			}), nil
-		}
-		return lift(func(r *kernel.Row) error {
-			b := r.Buffer()
-			start := len(b)
-			b = strconv.AppendUint(b, uint64(r.Int(0)), 16)
-			for i := start; i < len(b); i++ {
-				if b[i] >= 'a' {
-					b[i] -= 'a' - 'A'
-				}
-			}
-			r.End(b)
-			return nil
-		}), nil
-	}
-	return f
 }
 
 func pow10Int(n int) int64 {

@@ -1,14 +1,7 @@
 package function
 
 import (
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
-	"hash"
 
 	"staunch/changelog"
 	"staunch/kernel"
@@ -18,8 +11,6 @@ import (
 // stringFunctions are the functions of texts and bytes.
 var stringFunctions = []*Function{
 	concatOp(), concat(), concatWS(), likeOp(),
-	digest("MD5", md5.New), digest("SHA1", sha1.New), digest("SHA224", sha256.New224), digest("SHA256", sha256.New),
-	digest("SHA384", sha512.New384), digest("SHA512", sha512.New), sha2(), toBase64(), fromBase64(),
 }
 
 // row makes a function of signatures and of the computation of one row.
@@ -108,73 +99,5 @@ func concatWS() *Function {
 			return nil
 		}), nil
 	}
-	return f
-}
-
-// digest is a hash as lower-case hex digits.
-func digest(name string, newHash func() hash.Hash) *Function {
-	size := newHash().Size()
-	f := (&Function{Name: name}).signatures(sig{params: []family{character}, ret: strictly(types.NewChar(2 * size))},
-		sig{params: []family{binary}, ret: strictly(types.NewChar(2 * size))})
-	f.op = func(*Call, Session) (Op, error) {
-		h := newHash()
-		var sum []byte
-		return lift(func(r *kernel.Row) error {
-			h.Reset()
-			h.Write(r.Bytes(0))
-			sum = h.Sum(sum[:0])
-			r.End(hex.AppendEncode(r.Buffer(), sum))
-			return nil
-		}), nil
-	}
-	return f
-}
-
-// sha2 is SHA2(text, bits).
-func sha2() *Function {
-	hashes := map[int64]func() hash.Hash{224: sha256.New224, 256: sha256.New, 384: sha512.New384, 512: sha512.New}
-	f := (&Function{Name: "SHA2", CanFail: true}).signatures(sig{params: []family{character, integer}, ret: strictly(types.NewVarchar(128))})
-	f.op = func(c *Call, _ Session) (Op, error) {
-		if bits, ok := constInt(c.Args[1]); ok && hashes[bits] == nil {
-			return nil, fmt.Errorf("SHA2 has the lengths 224, 256, 384 and 512, not %d", bits)
-		}
-		var sum []byte
-		return lift(func(r *kernel.Row) error {
-			newHash := hashes[r.Int(1)]
-			if newHash == nil {
-				return fmt.Errorf("SHA2 has the lengths 224, 256, 384 and 512, not %d", r.Int(1))
-			}
-			h := newHash()
-			h.Write(r.Bytes(0))
-			sum = h.Sum(sum[:0])
-			r.End(hex.AppendEncode(r.Buffer(), sum))
-			return nil
-		}), nil
-	}
-	return f
-}
-
-func toBase64() *Function {
-	return row("TO_BASE64", func(r *kernel.Row) error {
-		r.End(base64.StdEncoding.AppendEncode(r.Buffer(), r.Bytes(0)))
-		return nil
-	}, sig{params: []family{character}, ret: strictly(types.String_)})
-}
-
-func fromBase64() *Function {
-	f := row("FROM_BASE64", func(r *kernel.Row) error {
-		in := r.Bytes(0)
-		enc := base64.StdEncoding
-		if len(in)%4 != 0 { // Java's decoder takes text without padding
-			enc = base64.RawStdEncoding
-		}
-		out, err := enc.AppendDecode(nil, in)
-		if err != nil {
-			return fmt.Errorf("FROM_BASE64: '%s': %w", clip(in), err)
-		}
-		r.End(appendValidUTF8(r.Buffer(), out))
-		return nil
-	}, sig{params: []family{character}, ret: strictly(types.String_)})
-	f.CanFail = true
 	return f
 }

@@ -14,4 +14,15 @@
 //     a CASE that is not taken cannot fail. The first failing row is reported as a *[RowError].
 //   - Results live in memory that the caller reuses for the next batch: no allocation per row in the steady state.
 //   - Integers wrap as in Java; TINYINT and SMALLINT are computed as int32 and narrowed afterwards ([Narrow]).
+//
+// Where Flink means something else than Arrow's compute functions (arrow/compute is not used):
+//
+//	what                          Arrow                          here, as Flink               test
+//	integer + - * that overflows  wraps or fails, by function    wraps                        TestArithmeticTwins
+//	smallest integer / -1         fails                          wraps to itself              TestDivisionTwins
+//	integer / 0                   fails the whole array          fails the row, if asked for  TestDivisionTwins
+//	DOUBLE to integer             fails when it does not fit     saturates, NaN is 0          TestTruncAsJava
+//	integer to narrower integer   fails when it does not fit     wraps                        TestTruncAsJava
+//	AND, OR with NULL             NULL, or Kleene by function    Kleene                       TestThreeValuedTwins
+//	filter by NULL                drops, or emits NULL           drops                        TestThreeValuedTwins
 package kernel
