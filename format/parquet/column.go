@@ -335,7 +335,7 @@ func b2i(v bool) byte {
 func (c *column) extend(n int) int {
 	at := len(c.vals)
 	if cap(c.vals)-at < n {
-		grown := make([]byte, at, max(2*cap(c.vals), at+n, 4096))
+		grown := make([]byte, at, max(2*cap(c.vals), at+n))
 		copy(grown, c.vals)
 		c.vals = grown
 	}

@@ -134,7 +134,7 @@ func (d *dictionary) grow() bool {
 	if d.count >= maxDictEntries {
 		return false
 	}
-	size := max(256, 2*len(d.table))
+	size := max(16, 2*len(d.table))
 	d.table = make([]uint32, size)
 	mask := uint64(size - 1)
 	for i := range d.count {

@@ -35,7 +35,7 @@ var optionTable = []config.Option{
 	{Key: "compression", Type: config.TypeEnum, Default: "SNAPPY", Enum: []string{"UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "LZ4_RAW", "LZ4", "LZO", "BROTLI"},
 		Validate: checkCompression, Doc: "Compression of pages."},
 	{Key: "compression.codec.zstd.level", Type: config.TypeInt, Default: "3", Doc: "Level of ZSTD, 1 (fast) to 22 (small)."},
-	{Key: "block.size", Type: config.TypeMemorySize, Default: "16mb",
+	{Key: "block.size", Type: config.TypeMemorySize, Default: "8mb",
 		Doc: "Compressed bytes of a row group, which is about the memory of an open file. Flink's default is 128 MB."},
 	{Key: "page.size", Type: config.TypeMemorySize, Default: "1mb", Doc: "Uncompressed bytes of a page at most, apart from single larger values."},
 	{Key: "page.row.count.limit", Type: config.TypeInt, Default: "8192", Doc: "Rows of a page at most: few enough that a column's values stay in a core's cache until they are compressed."},

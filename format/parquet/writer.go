@@ -123,9 +123,15 @@ func (w *fileWriter) Size() int64 {
 	return n
 }
 
+// About what a column of an open file takes besides its values, and what the footer keeps of each chunk.
+const columnBytes, chunkBytes = 640, 800
+
 // Buffered implements format.FileWriter.
 func (w *fileWriter) Buffered() int64 {
-	n := int64(0)
+	if w.columns == nil {
+		return 0
+	}
+	n := int64(len(w.columns)) * (columnBytes + int64(w.groups)*chunkBytes)
 	for i := range w.columns {
 		n += w.columns[i].held()
 	}
@@ -201,9 +207,7 @@ func (w *fileWriter) Finish(meta map[string]string) error {
 		return w.err
 	}
 	w.err = w.footer(meta)
-	for i := range w.columns {
-		w.columns[i] = column{}
-	}
+	w.columns, w.meta = nil, nil
 	if w.err == nil {
 		w.err = errFinished
 		return nil
