@@ -92,6 +92,9 @@ func (w *fileWriter) flush() error {
 	// After a failed write the file's content is unknown: no later write may look as if all had gone well.
 	w.err = err
 	w.buf = w.buf[:0]
+	if cap(w.buf) > 4*flushBytes {
+		w.buf = nil // a huge row must not stay in memory behind it
+	}
 	return err
 }
 
