@@ -100,6 +100,8 @@ wait_for() {
   done
 }
 port_open() { (exec 3<>"/dev/tcp/$HOST/$1") 2>/dev/null; }
+# ports_released PORT...  after a kill: the kernel may close the sockets a little later than the process's main thread ends
+ports_released() { local p; for p in "$@"; do ! port_open "$p" || return 1; done; }
 # free_ports PORT...  refuse to start over somebody else's server
 free_ports() { local p; for p in "$@"; do port_open "$p" && die "port $p is taken; choose others (see: $0 help)"; done; true; }
 
