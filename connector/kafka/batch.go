@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// record is one record of a fetched partition. Its bytes alias the fetched batch and are good until the next call of chunk.next.
+// record is one record of a fetched partition. Its bytes alias the fetched batch and are good until the next call of batchReader.read.
 type record struct {
 	offset int64
 	// timeMillis is the record's or, with log append time, the batch's time in milliseconds since 1970.
@@ -20,7 +20,7 @@ type record struct {
 	value []byte
 }
 
-// found says what chunk.next came to.
+// found says what batchReader.read came to.
 type found uint8
 
 const (
@@ -129,8 +129,8 @@ func newAborted(list []kmsg.FetchResponseTopicPartitionAbortedTransaction) map[i
 	return m
 }
 
-// next finds the next data record, the end of a batch or the end of the chunk.
-func (c *batchReader) next(r *record) (found, error) {
+// read finds the next data record, the end of a batch or the end of the chunk.
+func (c *batchReader) read(r *record) (found, error) {
 	switch {
 	case c.left > 0:
 		return foundRecord, c.parse(r)
@@ -160,7 +160,7 @@ func (c *batchReader) next(r *record) (found, error) {
 	if c.left == 0 && len(c.old) == 0 {
 		return foundEnd, nil
 	}
-	return c.next(r)
+	return c.read(r)
 }
 
 // finished reports whether the open batch has no more records: the offsets up to batchEnd are passed then.

@@ -166,7 +166,8 @@ func (s *source) readColumns() error {
 	return nil
 }
 
-// readFormat finds the value format and binds its options: '<format>.*' of 'format', 'value.<format>.*' of 'value.format'.
+// readFormat finds the value format and binds its options: '<format>.*' of 'format', 'value.<format>.*' of 'value.format'. The planner has warned
+// of them already.
 func (s *source) readFormat() error {
 	t, o := s.table, s.table.Options
 	key, prefix := "format", ""
@@ -190,11 +191,10 @@ func (s *source) readFormat() error {
 	if f.Decoder == nil {
 		return o.Errorf(key, "the format can be written only")
 	}
-	checked, warnings, err := o.Sub(prefix + name + ".").Check(f.Options)
+	checked, _, err := o.Sub(prefix + name + ".").Check(f.Options)
 	if err != nil {
 		return err
 	}
-	s.warnings = append(s.warnings, warnings...)
 	p := format.Params{Options: checked, Staunch: t.Staunch, Zone: t.Zone}
 	for _, c := range t.AllColumns {
 		if c.Metadata == "" {

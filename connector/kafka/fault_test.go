@@ -405,7 +405,7 @@ func TestBatchReaderDamage(t *testing.T) {
 		c := batchReader{rest: buf, inflate: newInflater()}
 		var r record
 		for {
-			kind, err := c.next(&r)
+			kind, err := c.read(&r)
 			if err != nil || kind == foundNothing {
 				return n, err
 			}

@@ -64,8 +64,8 @@ type part struct {
 type chunk struct {
 	p *part
 	batchReader
-	// fetched is the offset that was asked for.
-	fetched int64
+	// next is the offset behind the chunk: where the next fetch begins.
+	next int64
 	// bytes counts the chunk against its answer's.
 	answer *answer
 	// lost is set when the broker does not have the position: the range that it has.
@@ -508,16 +508,21 @@ func (f *fetcher) fetch(l *leader, req kmsg.Request, parts []*part) {
 // accept takes an answer apart. REQUIRES: mu.
 func (f *fetcher) accept(l *leader, resp *kmsg.FetchResponse, parts []*part, now time.Time) {
 	a := &answer{leader: l}
+	hint := 0 // answers mostly have the order of the request
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for j := range t.Partitions {
 			rp := &t.Partitions[j]
-			k := slices.IndexFunc(parts, func(p *part) bool {
+			is := func(p *part) bool {
 				return p != nil && p.partition == rp.Partition && (p.topic == t.Topic || t.TopicID != noID && p.topicID == t.TopicID)
-			})
-			if k < 0 {
-				continue
 			}
+			k := hint
+			if k >= len(parts) || !is(parts[k]) {
+				if k = slices.IndexFunc(parts, is); k < 0 {
+					continue
+				}
+			}
+			hint = k + 1
 			p := parts[k]
 			parts[k] = nil
 			f.acceptPart(p, rp, a, now)
@@ -539,7 +544,7 @@ func (f *fetcher) acceptPart(p *part, rp *kmsg.FetchResponseTopicPartition, a *a
 	p.busy = false
 	if rp.DivergingEpoch.EndOffset >= 0 && rp.ErrorCode == 0 {
 		p.busy = true
-		f.push(&chunk{p: p, fetched: p.fetchPos, err: truncated(p, rp.DivergingEpoch.EndOffset)})
+		f.push(&chunk{p: p, err: truncated(p, rp.DivergingEpoch.EndOffset)})
 		return
 	}
 	switch err := kerr.ErrorForCode(rp.ErrorCode); {
@@ -585,7 +590,7 @@ func (f *fetcher) acceptData(p *part, rp *kmsg.FetchResponseTopicPartition, a *a
 	p.maxBytes = f.limits.partitionMaxBytes
 	f.turn++
 	p.turn = f.turn
-	c := &chunk{p: p, fetched: p.fetchPos, answer: a}
+	c := &chunk{p: p, next: next, answer: a}
 	c.rest = rp.RecordBatches
 	if f.limits.isolation == 1 {
 		c.aborted = newAborted(rp.AbortedTransactions)
@@ -620,7 +625,7 @@ func (f *fetcher) resolve(p *part) {
 			return
 		}
 		if err == nil {
-			f.push(&chunk{p: p, fetched: p.fetchPos, lost: &available{start: start, end: end}})
+			f.push(&chunk{p: p, lost: &available{start: start, end: end}})
 			f.mu.Unlock()
 			return
 		}

@@ -50,6 +50,11 @@ func TestPeerCompacted(t *testing.T) {
 	compacted(t, b, topic, func() { time.Sleep(500 * time.Millisecond) }) // the broker's cleaner runs by itself
 }
 
+func TestPeerStartInTheTailOfABatch(t *testing.T) {
+	b, topic := peer(t)
+	tailOfABatch(t, b, topic, func() { time.Sleep(500 * time.Millisecond) })
+}
+
 func TestPeerConformance(t *testing.T) {
 	b, topic := peer(t)
 	b.topic(topic, 4)

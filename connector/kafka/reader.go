@@ -204,28 +204,26 @@ func (r *reader) read(b *changelog.Batch, c *chunk) (done bool, err error) {
 	var bytes int64
 	records, first := int64(0), p.pos
 	for b.Rows < batchRows && bytes < batchBytes && !done {
-		kind, err := c.next(&r.rec)
+		kind, err := c.read(&r.rec)
 		if err != nil {
 			return false, r.damaged(p, err)
 		}
 		switch kind {
 		case foundNothing:
+			r.pass(p, c.next)
 			done = true
 		case foundEnd:
 			r.pass(p, c.batchEnd)
 		case foundRecord:
-			if r.rec.offset < p.pos {
-				break // of a batch that begins before the position
+			// a batch may begin before the position, and reach over the partition's end
+			if r.rec.offset >= p.pos && r.pass(p, r.rec.offset) {
+				records++
+				bytes += int64(len(r.rec.value)) + 16
+				if err := r.decode(b, p, c); err != nil {
+					return false, err
+				}
+				p.pos++
 			}
-			if !r.pass(p, r.rec.offset) {
-				break
-			}
-			records++
-			bytes += int64(len(r.rec.value)) + 16
-			if err := r.decode(b, p, c); err != nil {
-				return false, err
-			}
-			p.pos++
 			if c.finished() {
 				r.pass(p, c.batchEnd)
 			}

@@ -538,12 +538,18 @@ func TestCompacted(t *testing.T) {
 	compacted(t, b, "in", b.fake.Compact)
 }
 
-func compacted(t *testing.T, b *broker, topic string, compact func()) {
+// compactedTopic makes a topic that is compacted as soon as possible; a record a second later than the first of a segment begins a new one.
+func compactedTopic(b *broker, topic string) {
+	b.t.Helper()
 	conf := map[string]*string{"cleanup.policy": kadm.StringPtr("compact"), "segment.ms": kadm.StringPtr("100"), "min.cleanable.dirty.ratio": kadm.StringPtr("0.001"),
 		"max.compaction.lag.ms": kadm.StringPtr("200"), "delete.retention.ms": kadm.StringPtr("100")}
 	if _, err := b.adm.CreateTopic(context.Background(), 1, 1, conf, topic); err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
+}
+
+func compacted(t *testing.T, b *broker, topic string, compact func()) {
+	compactedTopic(b, topic)
 	begin := time.Now().Add(-time.Hour)
 	for i, key := range []string{"a", "b", "b", "b", "b", "b", "c", "c", "c", "c", "c", "d"} {
 		b.produce(&kgo.Record{Topic: topic, Key: []byte(key), Value: fmt.Appendf(nil, "%s%d", key, i), Timestamp: begin.Add(time.Duration(i) * time.Second)})
@@ -574,5 +580,50 @@ func compacted(t *testing.T, b *broker, topic string, compact func()) {
 	wantRows(t, got, "a0", "b5", "c10", "d11")
 	if r.Gaps != 8 || r.To != 12 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestStartInTheTailOfABatch starts at an offset that a batch covers but holds no record for any more, bounded at the batch's end.
+func TestStartInTheTailOfABatch(t *testing.T) {
+	b := newBroker(t)
+	tailOfABatch(t, b, "in", b.fake.Compact)
+}
+
+func tailOfABatch(t *testing.T, b *broker, topic string, compact func()) {
+	compactedTopic(b, topic)
+	begin := time.Now().Add(-time.Hour)
+	var batch []*kgo.Record
+	for i := range 10 {
+		key := "k" + strconv.Itoa(min(i, 4))
+		batch = append(batch, &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte(key + "-" + strconv.Itoa(i)), Timestamp: begin})
+	}
+	if err := b.cl.ProduceSync(context.Background(), batch...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		b.produce(&kgo.Record{Topic: topic, Key: []byte("k4"), Value: []byte("later" + strconv.Itoa(i)), Timestamp: begin.Add(time.Duration(i+1) * time.Minute)})
+	}
+	read := func(from string) ([]string, account.Range) {
+		s := b.source([]connector.Column{valueColumn}, "topic", topic, "scan.startup.mode", "specific-offsets", "scan.startup.specific-offsets", "partition:0,offset:"+from,
+			"scan.bounded.mode", "specific-offsets", "scan.bounded.specific-offsets", "partition:0,offset:10")
+		k := task(t, s, connectortest.Discover(t, s, nil, nil), nil)
+		got := readTexts(t, k)
+		_, ranges, _ := k.Reader.Snapshot()
+		return got, ranges[0]
+	}
+	for deadline := time.Now().Add(90 * time.Second); ; {
+		compact()
+		if got, _ := read("0"); len(got) == 4 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("not compacted: %q", got)
+		}
+	}
+	for from, want := range map[string][]string{"2": {"k2-2", "k3-3"}, "3": {"k3-3"}, "4": nil, "7": nil} {
+		got, r := read(from)
+		wantRows(t, got, want...)
+		if r.To != 10 || r.Rows() != int64(len(want)) {
+			t.Errorf("from %s: %+v", from, r)
+		}
 	}
 }
