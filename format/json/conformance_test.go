@@ -2,6 +2,7 @@ package json
 
 import (
 	"bytes"
+	stdjson "encoding/json"
 	"testing"
 
 	"staunch/changelog"
@@ -44,6 +45,9 @@ func TestWriterConformance(t *testing.T) {
 			for _, line := range bytes.Split(file, []byte("\n")) {
 				if len(line) == 0 {
 					continue
+				}
+				if !stdjson.Valid(line) {
+					t.Fatalf("%q: the standard library does not take it for JSON", line)
 				}
 				if skip, err := d.Decode(line, cols); skip || err != nil {
 					t.Fatalf("%q: skip %v, error %v", line, skip, err)

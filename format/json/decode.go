@@ -48,7 +48,6 @@ const (
 	readDecimal
 	readString
 	readTimestampMillis
-	readFloat64
 )
 
 // decoder implements format.Decoder.
@@ -64,6 +63,8 @@ type decoder struct {
 	iso, failOnMissing, ignore, strictTypes bool
 
 	coerced []int64
+	// changed are the columns to be counted in coerced if the record parses.
+	changed []int
 	memo    dayMemo
 	scratch []byte
 	err     format.RecordError
@@ -133,9 +134,7 @@ func newColumn(f format.Field) (column, error) {
 		}
 	case types.TimestampLTZ:
 		c.units = f.Type.UnitsPerSecond()
-	case types.Double:
-		c.read = readFloat64
-	case types.Boolean, types.Float, types.Binary, types.Varbinary, types.Date, types.Time:
+	case types.Boolean, types.Float, types.Double, types.Binary, types.Varbinary, types.Date, types.Time:
 	default:
 		return c, fmt.Errorf("format json: column '%s' of type %s: this type is not available in JSON yet; read it as STRING to keep its text", f.Name, f.Type)
 	}
@@ -145,7 +144,7 @@ func newColumn(f format.Field) (column, error) {
 // Coerced implements format.Decoder.
 func (d *decoder) Coerced() []int64 { return d.coerced }
 
-// Decode implements format.Decoder. The *format.RecordError it returns is valid until the next call.
+// Decode implements format.Decoder.
 func (d *decoder) Decode(b []byte, cols []*changelog.Column) (skip bool, err error) {
 	if len(b) == 0 {
 		// A tombstone or an empty value is no row, in strict mode too (as in Flink).
@@ -155,6 +154,7 @@ func (d *decoder) Decode(b []byte, cols []*changelog.Column) (skip bool, err err
 	if len(cols) > 0 {
 		n = cols[0].N
 	}
+	d.changed = d.changed[:0]
 	if !d.record(b, cols, n) {
 		for _, c := range cols {
 			c.Truncate(n)
@@ -162,7 +162,11 @@ func (d *decoder) Decode(b []byte, cols []*changelog.Column) (skip bool, err err
 		if d.ignore {
 			return true, nil
 		}
-		return false, &d.err
+		e := d.err
+		return false, &e
+	}
+	for _, j := range d.changed {
+		d.coerced[j]++
 	}
 	return false, nil
 }
@@ -355,8 +359,6 @@ func (d *decoder) value(b []byte, p, j int, c *changelog.Column) (int, scanFault
 				return p + 25, scanFault{}
 			}
 		}
-	case readFloat64:
-		// Numbers only: the tokenizer finds the end, the standard library reads the digits.
 	}
 	t, next, fault := scanValue(b, p, 1)
 	if next < 0 {
@@ -365,7 +367,7 @@ func (d *decoder) value(b []byte, p, j int, c *changelog.Column) (int, scanFault
 	why, coerced := d.convert(b, t, j, c)
 	if why == "" && coerced {
 		if !d.strictTypes {
-			d.coerced[j]++
+			d.changed = append(d.changed, j)
 			return next, fault
 		}
 		c.Truncate(c.N - 1)
@@ -375,7 +377,7 @@ func (d *decoder) value(b []byte, p, j int, c *changelog.Column) (int, scanFault
 		if !d.ignore {
 			return -1, d.describe(b, t, j, why)
 		}
-		d.coerced[j]++
+		d.changed = append(d.changed, j)
 		c.AppendNull()
 	}
 	return next, fault

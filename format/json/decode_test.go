@@ -103,6 +103,11 @@ func TestCoerced(t *testing.T) {
 	if got := fmt.Sprint(d.Coerced()); got != "[1 1 2 1 1]" {
 		t.Errorf("counted %s", got)
 	}
+	// A record that is left out counts for nothing else.
+	ignoring, cols := newTestDecoder(t, params(fields, "ignore-parse-errors=true"))
+	if skip, err := ignoring.Decode([]byte(`{"b":"yes","i":1.5,"d":`), cols); !skip || err != nil || fmt.Sprint(ignoring.Coerced()) != "[0 0 0 0 0]" {
+		t.Errorf("skip %v, error %v, counted %v", skip, err, ignoring.Coerced())
+	}
 	p := params(fields)
 	p.Staunch = config.NewValues("table t", map[string]string{"json.coercion": "fail"}, nil)
 	strict, cols := newTestDecoder(t, p)
