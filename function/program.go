@@ -143,6 +143,9 @@ func (n *node) eval(p *Program) (kernel.Vec, error) {
 	if err != nil {
 		return v, err
 	}
+	if err := kernel.CheckBytes(v.Col, kernel.MaxBytes); err != nil {
+		return v, err
+	}
 	n.res, n.epoch = v, n.scope.epoch
 	return v, nil
 }

@@ -3,6 +3,7 @@ package function
 import (
 	"fmt"
 
+	"staunch/function/javanum"
 	"staunch/function/text"
 	"staunch/kernel"
 	"staunch/types"
@@ -43,6 +44,7 @@ var textFunctions = []*Function{
 	affix("STARTSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[:len(x)]) == string(x) }),
 	affix("ENDSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[len(s)-len(x):]) == string(x) }),
 	elt(), textTest("IS_ALPHA", text.IsAlpha), textTest("IS_DIGIT", text.IsDigit),
+	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseDecimal(s, 38, 0); return st != javanum.Invalid }),
 }
 
 // casing keeps the type; a result that is longer than CHAR(n) is cut, as in Flink.

@@ -382,3 +382,22 @@ func TestSpans(t *testing.T) {
 		}
 	})
 }
+
+// TestTooLong: texts that do not fit are an error that names the first row, not other texts.
+func TestTooLong(t *testing.T) {
+	c := changelog.NewColumn(types.String_)
+	for _, s := range []string{"abc", "", "defg", "h"} {
+		c.AppendString(s)
+	}
+	if err := kernel.CheckBytes(c, 8); err != nil {
+		t.Fatal(err)
+	}
+	var row *kernel.RowError
+	if err := kernel.CheckBytes(c, 6); !errors.As(err, &row) || row.Row != 2 || !errors.Is(err, kernel.ErrTooLong) {
+		t.Fatal(err)
+	}
+	c.Off[2] = -5 // as an offset beyond 32 bits wraps
+	if err := kernel.CheckBytes(c, 6); !errors.As(err, &row) || row.Row != 1 {
+		t.Fatal(err)
+	}
+}

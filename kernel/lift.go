@@ -143,6 +143,9 @@ func (l *Lifter) Run(dst *changelog.Column, args []Vec, n int, mask Mask) error 
 		if dst.N == i {
 			dst.AppendNull()
 		}
+		if len(dst.Data) > MaxBytes {
+			return &RowError{Row: i, Err: ErrTooLong}
+		}
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -50,6 +52,25 @@ func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Er
 
 // Unwrap gives the reason.
 func (e *RowError) Unwrap() error { return e.Err }
+
+// MaxBytes is the most bytes that the texts of a column may have, since its offsets have 32 bits.
+const MaxBytes = math.MaxInt32
+
+// ErrTooLong is the failure of a batch whose texts do not fit a column.
+var ErrTooLong = errors.New("the texts of one batch are longer than 2 GiB together")
+
+// CheckBytes gives an error if the texts of c take more than limit bytes ([MaxBytes]: its offsets have wrapped then).
+func CheckBytes(c *changelog.Column, limit int) error {
+	if len(c.Data) <= limit {
+		return nil
+	}
+	for i := range c.N {
+		if end := int(c.Off[i+1]); end < int(c.Off[i]) || end > limit {
+			return &RowError{Row: i, Err: ErrTooLong}
+		}
+	}
+	return &RowError{Row: max(c.N-1, 0), Err: ErrTooLong}
+}
 
 // Mask says which rows of a batch are to be computed: bit i of word i/64. Nil means all. Bits behind the last row are zero.
 type Mask []uint64

@@ -89,10 +89,7 @@ func (g generator) leaf(kind string) string {
 func TestRowsAreIndependent(t *testing.T) {
 	schema, base := table(t)
 	in := repeat(schema, base, 70)
-	single := make([]*changelog.Batch, base.Rows)
-	for i := range single {
-		single[i] = rows(schema, base, i)
-	}
+	single := alone(base)
 	bound := 0
 	for seed := range uint64(3000) {
 		g := generator{rand.New(rand.NewPCG(seed, 5))}
@@ -159,7 +156,7 @@ func checkRows(t *testing.T, texts []string, xs []function.Expr, in *changelog.B
 		if !errors.As(err, &row) || row.Row < 0 || row.Row >= in.Rows {
 			t.Fatalf("%v: %v names no row", texts, err)
 		}
-		if _, err := run(rows(nil, in, row.Row)); err == nil {
+		if _, err := run(oneRow(in, row.Row)); err == nil {
 			t.Fatalf("%v: row %d is named but does not fail", texts, row.Row)
 		}
 		return
@@ -188,13 +185,22 @@ func repeat(schema changelog.Schema, b *changelog.Batch, n int) *changelog.Batch
 	return out
 }
 
-// rows makes a batch of row i of b.
-func rows(_ changelog.Schema, b *changelog.Batch, i int) *changelog.Batch {
+// oneRow makes a batch of row i of b.
+func oneRow(b *changelog.Batch, i int) *changelog.Batch {
 	out := &changelog.Batch{Split: changelog.NoSplit, Rows: 1}
 	for _, c := range b.Cols {
 		d := changelog.NewColumn(c.Type)
 		d.AppendFrom(c, i)
 		out.Cols = append(out.Cols, d)
+	}
+	return out
+}
+
+// alone makes a batch of each row of b.
+func alone(b *changelog.Batch) []*changelog.Batch {
+	out := make([]*changelog.Batch, b.Rows)
+	for i := range out {
+		out[i] = oneRow(b, i)
 	}
 	return out
 }

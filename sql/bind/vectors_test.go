@@ -32,7 +32,7 @@ type vector struct {
 
 func (v vector) name() string { return v.file + "\t" + v.expr }
 
-func readVectors(t *testing.T, file string) []vector {
+func readVectors(t testing.TB, file string) []vector {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(vectorDir, file))
 	if err != nil {
@@ -136,7 +136,7 @@ func compute(text string, schema changelog.Schema, in *changelog.Batch, s functi
 }
 
 // table reads the table of the expressions over columns. Nested columns are all NULL.
-func table(t *testing.T) (changelog.Schema, *changelog.Batch) {
+func table(t testing.TB) (changelog.Schema, *changelog.Batch) {
 	t.Helper()
 	ddl, err := os.ReadFile(filepath.Join(vectorDir, "columns/table.sql"))
 	if err != nil {
@@ -176,7 +176,7 @@ func table(t *testing.T) (changelog.Schema, *changelog.Batch) {
 }
 
 // putJSON casts the text of a JSON value to the column's type.
-func putJSON(t *testing.T, c *changelog.Column, v any) {
+func putJSON(t testing.TB, c *changelog.Column, v any) {
 	t.Helper()
 	if v == nil || c.Type.IsNested() {
 		c.AppendNull()
