@@ -75,45 +75,52 @@ func appendLowerRunes(dst, s []byte, i int) []byte {
 	return dst
 }
 
-// finalSigma reports whether the sigma at s[i] follows a cased letter and no cased letter follows it, marks and quotes between left out
-// (Unicode 3.13, Final_Sigma).
+// finalSigma reports whether the sigma at s[i] follows a cased letter of its word and no cased letter of the word follows it. One
+// apostrophe, point or colon between letters does not end a word (Java's word boundaries).
 func finalSigma(s []byte, i int) bool {
-	before := s[:i]
-	for {
+	mid := false
+	for before := s[:i]; ; {
 		r, w := utf8.DecodeLastRune(before)
 		if w == 0 {
 			return false
 		}
-		if before = before[:len(before)-w]; caseIgnorable(r) {
-			continue
-		}
-		if !cased(r) {
+		before = before[:len(before)-w]
+		switch {
+		case cased(r):
+			return !casedFollows(s[i+len("Σ"):])
+		case midLetter(r) && !mid:
+			mid = true
+		case !caseIgnorable(r):
 			return false
 		}
-		break
 	}
-	for after := s[i+len("Σ"):]; len(after) > 0; {
-		r, w := utf8.DecodeRune(after)
-		if after = after[w:]; caseIgnorable(r) {
-			continue
-		}
-		return !cased(r)
-	}
-	return true
 }
+
+func casedFollows(after []byte) bool {
+	mid := false
+	for len(after) > 0 {
+		r, w := utf8.DecodeRune(after)
+		after = after[w:]
+		switch {
+		case cased(r):
+			return true
+		case midLetter(r) && !mid:
+			mid = true
+		case !caseIgnorable(r):
+			return false
+		}
+	}
+	return false
+}
+
+func midLetter(r rune) bool { return r == '\'' || r == '.' || r == ':' || r == '·' || r == '’' }
 
 func cased(r rune) bool {
 	return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) || unicode.Is(unicode.Other_Lowercase, r) ||
 		unicode.Is(unicode.Other_Uppercase, r)
 }
 
-func caseIgnorable(r rune) bool {
-	switch r {
-	case '\'', '.', ':', '^', '`', '·', '’', '\u00AD':
-		return true
-	}
-	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
-}
+func caseIgnorable(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) }
 
 // AppendInitCap is INITCAP(s): words are runs of ASCII letters and digits; the first letter of a word becomes large, the others small. Other
 // characters stay.

@@ -239,20 +239,20 @@ func appendPadding(dst, pad []byte, n int) []byte {
 }
 
 // AppendOverlay is OVERLAY(s PLACING with FROM start FOR length), counted in UTF-16 units: s unchanged for a start below 1 or behind s; a
-// length that reaches behind s or is negative replaces the rest.
+// length that reaches behind s or is not positive replaces the rest.
 func AppendOverlay(dst, s, with []byte, start, length int64) []byte {
 	n := int64(utf16Len(s))
 	if start <= 0 || start > n {
 		return append(dst, s...)
 	}
 	dst = append(appendUnits(dst, s, 0, int(start-1)), with...)
-	if length < 0 || length > n-start {
+	if length <= 0 || length > n-start {
 		return dst
 	}
 	return appendUnits(dst, s, int(start-1+length), int(n))
 }
 
-// AppendOverlayAll is OVERLAY(s PLACING with FROM start): as many units are replaced as with has.
+// AppendOverlayAll is OVERLAY(s PLACING with FROM start): as many units are replaced as with has, all if it is empty (Flink's rule).
 func AppendOverlayAll(dst, s, with []byte, start int64) []byte {
 	return AppendOverlay(dst, s, with, start, int64(utf16Len(with)))
 }

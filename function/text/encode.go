@@ -54,19 +54,15 @@ func AppendHexInt(dst []byte, n int64) []byte {
 	return dst
 }
 
-// AppendUnhex is UNHEX(s); a single leading digit of an odd number is a byte of its own, as in Flink 2.3 of UNHEX('F') only: there it gives
-// 00. ok is false (SQL: NULL) for other characters than hexadecimal digits.
+// AppendUnhex is UNHEX(s); of an odd number of digits the first gives the byte 00, whatever it is (Flink's rule). ok is false (SQL: NULL)
+// for other characters than hexadecimal digits.
 func AppendUnhex(dst, s []byte) (out []byte, ok bool) {
 	out = dst
 	if len(s)%2 == 1 {
-		v, ok := hexDigit(s[0])
-		if !ok {
+		if _, ok := hexDigit(s[0]); !ok {
 			return dst, false
 		}
-		if len(s) == 1 {
-			v = 0
-		}
-		out, s = append(out, v), s[1:]
+		out, s = append(out, 0), s[1:]
 	}
 	for i := 0; i+1 < len(s); i += 2 {
 		a, okA := hexDigit(s[i])

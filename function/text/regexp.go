@@ -67,6 +67,13 @@ func (t *translator) run() error {
 			} else {
 				t.out.WriteString(`[^\n\r\x{85}\x{2028}\x{2029}]`)
 			}
+		case c == '{':
+			n := repetition(rest)
+			if n == 0 {
+				return fmt.Errorf("illegal repetition at byte %d", t.at)
+			}
+			t.out.WriteString(rest[:n])
+			t.at += n
 		case c == '+' && t.afterQuantifier():
 			err = fmt.Errorf("%w: possessive quantifier at byte %d", ErrUnsupported, t.at)
 		default:
@@ -79,6 +86,26 @@ func (t *translator) run() error {
 		}
 	}
 	return nil
+}
+
+// repetition returns the length of {n}, {n,} or {n,m} at the start of s, 0 if there is none: Java has no literal brace.
+func repetition(s string) int {
+	end := strings.IndexByte(s, '}')
+	if end < 2 || s[1] == ',' {
+		return 0
+	}
+	commas := 0
+	for i := 1; i < end; i++ {
+		if s[i] == ',' {
+			commas++
+		} else if s[i] < '0' || s[i] > '9' {
+			return 0
+		}
+	}
+	if commas > 1 {
+		return 0
+	}
+	return end + 1
 }
 
 // afterQuantifier reports whether the byte before is an unescaped quantifier.
@@ -176,8 +203,17 @@ func (t *translator) escape(inside bool) error {
 		return fmt.Errorf("%w: back reference at byte %d", ErrUnsupported, t.at)
 	case c == 'p' || c == 'P':
 		return t.property(c == 'P', inside)
-	case strings.IndexByte("dDwW", c) >= 0, strings.IndexByte("bBAz", c) >= 0 && !inside, strings.IndexByte("tnrfax", c) >= 0:
+	case strings.IndexByte("dDwW", c) >= 0, strings.IndexByte("bBAz", c) >= 0 && !inside, strings.IndexByte("tnrfa", c) >= 0:
 		return emit(t.in[t.at:t.at+2], 2)
+	case c == 'x':
+		n := 2
+		if strings.HasPrefix(rest, "{") {
+			n = strings.IndexByte(rest, '}') + 1
+		}
+		if n == 0 || n > len(rest) {
+			return fmt.Errorf("illegal hexadecimal escape at byte %d", t.at)
+		}
+		return emit(t.in[t.at:t.at+2+n], 2+n)
 	case c >= utf8.RuneSelf:
 		_, w := utf8.DecodeRuneInString(t.in[t.at+1:])
 		return emit(t.in[t.at+1:t.at+1+w], 1+w)
@@ -190,7 +226,10 @@ func (t *translator) escape(inside bool) error {
 		}
 		return fmt.Errorf("illegal escape \\%c at byte %d", c, t.at)
 	}
-	return emit(regexp.QuoteMeta(string(rune(c))), 2) // punctuation; white space needs no quoting
+	if c <= ' ' || c == 0x7f || c == '_' {
+		return emit(string(rune(c)), 2)
+	}
+	return emit(t.in[t.at:t.at+2], 2) // punctuation
 }
 
 func (t *translator) namedClass(set string, negated, inside bool, n int) error {

@@ -33,7 +33,7 @@ func CompileSimilar(pattern, escape string) (*Similar, error) {
 		case r == '_':
 			b.WriteByte('.')
 		case r == '%':
-			b.WriteString("(?s:.*)")
+			b.WriteString(`[\x{0}-\x{10FFFF}]*`)
 		case r == '[':
 			set, v, err := similarSet(pattern[i:], esc, escape != "")
 			if err != nil {

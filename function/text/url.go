@@ -32,7 +32,7 @@ func cutURL(s []byte) (u urlParts, ok bool) {
 	if i := bytes.IndexByte(s, '#'); i >= 0 {
 		u.ref, u.hasRef, s = s[i+1:], true, s[:i]
 	}
-	if i := bytes.IndexByte(s, '?'); i >= 0 && string(u.protocol) != "mailto" {
+	if i := bytes.IndexByte(s, '?'); i >= 0 {
 		u.query, u.hasQuery, s = s[i+1:], true, s[:i]
 	}
 	if bytes.HasPrefix(s, []byte("//")) {
