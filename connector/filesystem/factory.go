@@ -41,6 +41,7 @@ type sink struct {
 var (
 	_ connector.FileTable = (*sink)(nil)
 	_ connector.Guarantee = (*sink)(nil)
+	_ connector.Prober    = (*sink)(nil)
 	_ connector.Flusher   = (*writer)(nil)
 )
 

@@ -666,3 +666,34 @@ func BenchmarkHash(bm *testing.B) {
 		sum.Write(chunk)
 	}
 }
+
+// TestDurableRunsBesideTheWriter: the writer goes on with the next checkpoint while the former is made durable (run with -race).
+func TestDurableRunsBesideTheWriter(t *testing.T) {
+	b := newBench(t, stringKeys("p"), keyFileSize, "1 kb")
+	w := b.writer()
+	key := func(o int64) []*string { return value(fmt.Sprint(o % 7)) }
+	done := make(chan error)
+	running := 0
+	total := int64(0)
+	for round := range int64(5) {
+		b.write(w, b.batch(0, span(round*1000, (round+1)*1000), key))
+		out, durable, err := w.Prepare(b.next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range out {
+			total += c.File.Rows
+		}
+		b.next++
+		running++
+		go func() { done <- durable() }()
+	}
+	for range running {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if total != 5000 || b.store.handles != 0 {
+		t.Errorf("%d rows, %d handles", total, b.store.handles)
+	}
+}
