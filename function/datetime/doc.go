@@ -18,5 +18,10 @@
 // (Pattern); DATE_FORMAT of a string, FROM_UNIXTIME, UNIX_TIMESTAMP, CONVERT_TZ and TO_DATE with a pattern follow
 // java.text.SimpleDateFormat (LegacyPattern), which is lenient and ignores what stands behind the match.
 //
-// Source: Flink 2.3.0, org.apache.flink.table.utils.DateTimeUtils and the measured rows in testdata/expressions.tsv.
+// Where this package differs from Flink 2.3.0 on purpose: times before 1970 (above); years outside 0 to 9999 are refused; TIME with an
+// offset that leaves the day wraps, and 23:59:59.9999 stays on its day; TO_TIMESTAMP with an impossible month or day of an incomplete
+// date is NULL instead of a failure; two-digit years of LegacyPattern lie between 1945 and 2044 whatever the day is; FLOOR and CEIL
+// know no Julian calendar before 1582.
+//
+// Source: Flink 2.3.0, org.apache.flink.table.utils.DateTimeUtils and the measured rows in testdata.
 package datetime

@@ -396,6 +396,9 @@ func (f *Fields) clock() (nanos int64, ok bool) {
 // ParseTimestamp reads TO_TIMESTAMP(text, pattern): by the pattern, and if that fails as yyyy-[m]m-[d]d[ h:m:s[.f]] of any values, the
 // overflow of one field going into the next (2024-02-30 is 1 March then). The result is cut to milliseconds.
 func (p *Pattern) ParseTimestamp(s []byte, unitsPerSecond int64) (v int64, ok bool) {
+	if v, ok = p.parseFast(s, unitsPerSecond); ok {
+		return v, true
+	}
 	f, err := p.Parse(s)
 	if err == nil {
 		v, ok = f.Timestamp(unitsPerSecond)
@@ -404,6 +407,31 @@ func (p *Pattern) ParseTimestamp(s []byte, unitsPerSecond int64) (v int64, ok bo
 		v, ok = parseJDBC(trim(s), unitsPerSecond)
 	}
 	return Truncate(v, unitsPerSecond, 3), ok
+}
+
+// parseFast reads the commonest patterns where the text has just their width; ok is false where the slow way must decide.
+func (p *Pattern) parseFast(s []byte, unitsPerSecond int64) (v int64, ok bool) {
+	switch {
+	case p.fast == fastSecond && len(s) == 19, p.fast == fastMilli && len(s) == 23 && s[19] == '.':
+		c, rest, ok := standardTimestamp(s, ' ', false, true)
+		if !ok || len(rest) != 0 || c.year == 0 {
+			return 0, false
+		}
+		return c.timestamp(unitsPerSecond)
+	case p.fast == fastDate && len(s) == 10 && s[4] == '-' && s[7] == '-':
+		c := civilTime{year: four(s, 0), month: two(s, 5), day: two(s, 8)}
+		if c.year < 1 {
+			return 0, false
+		}
+		return c.timestamp(unitsPerSecond)
+	case p.fast == fastDateCompact && len(s) == 8:
+		c := civilTime{year: four(s, 0), month: two(s, 4), day: two(s, 6)}
+		if c.year < 1 {
+			return 0, false
+		}
+		return c.timestamp(unitsPerSecond)
+	}
+	return 0, false
 }
 
 // parseJDBC reads what java.sql.Timestamp.valueOf and, without a blank, java.sql.Date.valueOf accept.

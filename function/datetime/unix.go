@@ -64,7 +64,7 @@ func AppendConvertTZ(dst, s []byte, from, to *Zone) (out []byte, ok bool) {
 	return legacyDefault.Append(dst, ms, to), true
 }
 
-// AppendReformat is DATE_FORMAT(text, pattern): reads yyyy-MM-dd HH:mm:ss and prints it by the pattern, both in the session zone; ok is
+// AppendReformat is DATE_FORMAT(text, pattern): reads yyyy-MM-dd HH:mm:ss and prints it by the pattern, both in the zone of table.local-time-zone; ok is
 // false (SQL: NULL) where the text is none.
 func AppendReformat(dst, s []byte, p *LegacyPattern, zone *Zone) (out []byte, ok bool) {
 	ms, ok := parseLegacy(s, nil, zone)

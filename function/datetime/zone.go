@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones must not depend on the machine
+	_ "time/tzdata" // for machines without zone data of their own
 )
 
 // Zone is a time zone with its transitions in a table. It is immutable and safe for concurrent use.

@@ -78,3 +78,34 @@ func ParseBool(s []byte) (value, ok bool) {
 	}
 	return false, false
 }
+
+// RoundInt64 is ROUND(integer, digits): half away from zero at a negative number of digits; the caller narrows the result.
+func RoundInt64(v int64, digits int) int64 { return cutInt(v, digits, halfUp) }
+
+// TruncateInt64 is TRUNCATE(integer, digits): toward zero at a negative number of digits.
+func TruncateInt64(v int64, digits int) int64 { return cutInt(v, digits, down) }
+
+// cutInt wraps like Java where rounding up leaves 64 bits.
+func cutInt(v int64, digits int, mode rounding) int64 {
+	if digits >= 0 {
+		return v
+	}
+	if digits < -19 {
+		return 0
+	}
+	u, neg := u256{uint64(v)}, v < 0
+	if neg {
+		u[0] = -u[0]
+	}
+	u, _ = u.scaleDown(-digits, mode, neg).scaleUp(-digits)
+	if neg {
+		return -int64(u[0])
+	}
+	return int64(u[0])
+}
+
+// IsDecimal is IS_DECIMAL(s) for text: whether Java reads it as a number.
+func IsDecimal(s []byte) bool {
+	_, st := ParseFloat64(s)
+	return st == OK
+}

@@ -150,6 +150,22 @@ func TestDecimalToIntegerAndBack(t *testing.T) {
 	}
 }
 
+func TestIntegerRounding(t *testing.T) {
+	for _, c := range []struct {
+		v            int64
+		digits       int
+		round, trunc int64
+	}{{1234, -2, 1200, 1200}, {12345, -2, 12300, 12300}, {-1250, -2, -1300, -1200}, {50, -2, 100, 0}, {49, -2, 0, 0}, {7, 3, 7, 7}, {5, -30, 0, 0},
+		{math.MaxInt64, -1, math.MinInt64 + 2, math.MaxInt64 - 7}} {
+		if r, tr := RoundInt64(c.v, c.digits), TruncateInt64(c.v, c.digits); r != c.round || tr != c.trunc {
+			t.Errorf("%d to %d: got %d %d", c.v, c.digits, r, tr)
+		}
+	}
+	if !IsDecimal([]byte("-1e5")) || IsDecimal([]byte("abc")) || IsDecimal(nil) {
+		t.Error("IS_DECIMAL")
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"1.5", "-1e10", "0x1p3", "NaN", "1e-99999999999", ".", "99999999999999999999999999999999999999.5", "1e2147483647", "12.9"} {
 		f.Add([]byte(s), uint8(10), uint8(2))

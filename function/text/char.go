@@ -428,3 +428,9 @@ func all(s []byte, is func(rune) bool) bool {
 	}
 	return true
 }
+
+// StartsWith is STARTSWITH(s, prefix); the empty prefix is TRUE.
+func StartsWith(s, prefix []byte) bool { return bytes.HasPrefix(s, prefix) }
+
+// EndsWith is ENDSWITH(s, suffix); the empty suffix is TRUE.
+func EndsWith(s, suffix []byte) bool { return bytes.HasSuffix(s, suffix) }
