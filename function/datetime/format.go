@@ -100,11 +100,31 @@ func appendTimestamp(dst []byte, v, unitsPerSecond int64, precision int, sep byt
 	days := FloorDiv(v, perDay)
 	rest := v - days*perDay
 	y, m, d := CivilFromDays(days)
-	dst = appendYear(dst, y)
-	dst = append(dst, '-', digits2[m*2], digits2[m*2+1], '-', digits2[d*2], digits2[d*2+1], sep)
 	secs := rest / unitsPerSecond
-	dst = appendHMS(dst, int(secs))
+	if uint(y) > 9999 {
+		dst = appendYear(dst, y)
+		dst = append(dst, '-', digits2[m*2], digits2[m*2+1], '-', digits2[d*2], digits2[d*2+1], sep)
+		dst = appendHMS(dst, int(secs))
+	} else {
+		n := len(dst)
+		dst = append(dst, "0000-00-00 00:00:00"...)
+		b := dst[n : n+19]
+		put2(b[0:2], uint(y)/100)
+		put2(b[2:4], uint(y)%100)
+		put2(b[5:7], uint(m))
+		put2(b[8:10], uint(d))
+		b[10] = sep
+		t := uint(secs)
+		put2(b[11:13], t/3600)
+		put2(b[14:16], t/60%60)
+		put2(b[17:19], t%60)
+	}
 	return appendFraction(dst, rest-secs*unitsPerSecond, unitsPerSecond, precision)
+}
+
+// put2 writes two digits. REQUIRES: len(b) is 2, v below 100.
+func put2(b []byte, v uint) {
+	b[0], b[1] = digits2[v*2], digits2[v*2+1]
 }
 
 // appendFraction prints a point and at least minDigits digits of units/unitsPerSecond, as many as are needed; nothing if none are.
@@ -125,8 +145,6 @@ func appendFraction(dst []byte, units, unitsPerSecond int64, minDigits int) []by
 	}
 	if width > 0 {
 		dst = appendPadded(append(dst, '.'), units, width)
-	} else if minDigits > 0 {
-		dst = append(dst, '.')
 	}
 	for ; width < minDigits; width++ {
 		dst = append(dst, '0')

@@ -228,6 +228,9 @@ func ParseTimeStandard(s []byte) (millis int32, ok bool) {
 // the last of February, 24:00:00 the next day; blanks around, T and zones are refused. The fraction is cut to precision digits.
 func ParseTimestamp(s []byte, unitsPerSecond int64, precision int) (v int64, ok bool) {
 	if v, ok = ParseTimestampSQL(s, unitsPerSecond); !ok {
+		if v, ok = dateOnly(s, unitsPerSecond); ok {
+			return v, true
+		}
 		f, err := defaultTimestamp.Parse(s)
 		if err != nil {
 			return 0, false
@@ -239,6 +242,18 @@ func ParseTimestamp(s []byte, unitsPerSecond int64, precision int) (v int64, ok 
 		return 0, false // the pattern letter y has no year 0
 	}
 	return Truncate(v, unitsPerSecond, precision), true
+}
+
+// dateOnly is the fast way of yyyy-MM-dd for ParseTimestamp; ok is false where the slow way must decide.
+func dateOnly(s []byte, unitsPerSecond int64) (v int64, ok bool) {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+		return 0, false
+	}
+	c := civilTime{year: four(s, 0), month: two(s, 5), day: two(s, 8)}
+	if c.year < 1 {
+		return 0, false
+	}
+	return c.timestamp(unitsPerSecond)
 }
 
 // ParseTime reads TIME as CAST(.. AS TIME(precision)) does: h[:m[:s[.f]]] with blanks around each part, and an offset behind it which,

@@ -418,12 +418,8 @@ func (p *Pattern) parseFast(s []byte, unitsPerSecond int64) (v int64, ok bool) {
 			return 0, false
 		}
 		return c.timestamp(unitsPerSecond)
-	case p.fast == fastDate && len(s) == 10 && s[4] == '-' && s[7] == '-':
-		c := civilTime{year: four(s, 0), month: two(s, 5), day: two(s, 8)}
-		if c.year < 1 {
-			return 0, false
-		}
-		return c.timestamp(unitsPerSecond)
+	case p.fast == fastDate:
+		return dateOnly(s, unitsPerSecond)
 	case p.fast == fastDateCompact && len(s) == 8:
 		c := civilTime{year: four(s, 0), month: two(s, 4), day: two(s, 6)}
 		if c.year < 1 {

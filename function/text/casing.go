@@ -11,14 +11,15 @@ func isDecimalDigit(r rune) bool { return unicode.Is(unicode.Nd, r) }
 
 // AppendUpper is UPPER(s) as Java 17 does it without a locale: ß becomes SS.
 func AppendUpper(dst, s []byte) []byte {
-	for i, c := range s {
-		if c >= utf8.RuneSelf {
-			return appendUpperRunes(dst, s[i:])
+	if !isASCII(s) {
+		return appendUpperRunes(dst, s)
+	}
+	n := len(dst)
+	dst = append(dst, s...)
+	for i, c := range dst[n:] {
+		if c-'a' <= 'z'-'a' {
+			dst[n+i] = c - ('a' - 'A')
 		}
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		dst = append(dst, c)
 	}
 	return dst
 }
@@ -41,20 +42,21 @@ func appendUpperRunes(dst, s []byte) []byte {
 
 // AppendLower is LOWER(s) as Java 17 does it without a locale: a capital sigma at the end of a word becomes ς.
 func AppendLower(dst, s []byte) []byte {
-	for i, c := range s {
-		if c >= utf8.RuneSelf {
-			return appendLowerRunes(dst, s, i)
+	if !isASCII(s) {
+		return appendLowerRunes(dst, s)
+	}
+	n := len(dst)
+	dst = append(dst, s...)
+	for i, c := range dst[n:] {
+		if c-'A' <= 'Z'-'A' {
+			dst[n+i] = c + ('a' - 'A')
 		}
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
 	}
 	return dst
 }
 
-func appendLowerRunes(dst, s []byte, i int) []byte {
-	for i < len(s) {
+func appendLowerRunes(dst, s []byte) []byte {
+	for i := 0; i < len(s); {
 		r, w := utf8.DecodeRune(s[i:])
 		switch t, special := lowerExceptions[r]; {
 		case r == utf8.RuneError && w <= 1:
