@@ -24,6 +24,9 @@ var arithmetic = []*Function{
 func arithmeticOp(op byte) *Function {
 	f := &Function{Name: string(op), format: infix, CanFail: op == '/' || op == '%'}
 	f.form = "<NUMERIC> " + f.Name + " <NUMERIC>"
+	if op == '%' {
+		f.form = "<EXACT_NUMERIC> % <EXACT_NUMERIC>"
+	}
 	if op == '+' || op == '-' {
 		f.form += " | <DATETIME> " + f.Name + " <INTERVAL> | <INTERVAL> " + f.Name + " <INTERVAL>"
 	}
@@ -47,6 +50,7 @@ func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, 
 	divisor := args[1]
 	args = []Expr{cast(args[0], a), cast(args[1], b)}
 	switch {
+	case op == '%' && !(a.IsExact() && b.IsExact()):
 	case a.IsNumeric() && b.IsNumeric():
 		t := arithmeticType(op, a, b)
 		if t.Kind == types.Decimal {
@@ -167,8 +171,6 @@ func floatArithmetic[T kernel.Float](op byte, values func(*changelog.Column) []T
 			kernel.Mul(d, a, b)
 		case '/':
 			kernel.DivFloat(d, a, b)
-		case '%':
-			kernel.ModFloat(d, a, b)
 		}
 		kernel.Strict(dst, n, args...)
 		return nil

@@ -104,14 +104,6 @@ func DivFloat[T Float](dst, a, b []T) {
 	}
 }
 
-// ModFloat gives the remainder of a / b with the sign of a, as Java's %. A slice of length 1 is a constant.
-func ModFloat[T Float](dst, a, b []T) {
-	sa, sb := stride(a), stride(b)
-	for i := range dst {
-		dst[i] = T(math.Mod(float64(a[i&sa]), float64(b[i&sb])))
-	}
-}
-
 // DivInt gives a / b truncated toward zero for the rows of active; the smallest number divided by -1 wraps to itself.
 func DivInt[T Integer](dst, a, b []T, active Mask) error {
 	sa, sb := stride(a), stride(b)

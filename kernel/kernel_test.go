@@ -149,7 +149,6 @@ func TestArithmeticTwins(t *testing.T) {
 		twin func(x, y float64) float64
 	}{
 		"/": {kernel.DivFloat[float64], func(x, y float64) float64 { return x / y }},
-		"%": {kernel.ModFloat[float64], math.Mod},
 		"-": {kernel.Sub[float64], func(x, y float64) float64 { return x - y }},
 	}
 	for name, k := range floats {

@@ -75,53 +75,13 @@ func IsBool(dst *changelog.Column, a Vec, n int, want, not bool) {
 	}
 }
 
-// Copy gives dst, which has n rows and is not of bytes, the rows of src that are in mask, NULLs included.
-func Copy(dst *changelog.Column, src Vec, n int, mask Mask) {
-	switch dst.Type.Physical() {
-	case types.PhysBool:
-		copyRows(dst.B, src.Col.B, n, mask)
-	case types.PhysInt32:
-		copyRows(dst.I32, src.Col.I32, n, mask)
-	case types.PhysInt64:
-		copyRows(dst.I64, src.Col.I64, n, mask)
-	case types.PhysFloat32:
-		copyRows(dst.F32, src.Col.F32, n, mask)
-	case types.PhysFloat64:
-		copyRows(dst.F64, src.Col.F64, n, mask)
-	case types.PhysDecimal:
-		copyRows(dst.Dec, src.Col.Dec, n, mask)
-	}
-	if src.Col.Nulls == 0 {
-		return
-	}
-	for i := range n {
-		if mask.Has(i) && src.IsNull(i) {
-			SetNull(dst, i)
-		}
-	}
-}
-
-func copyRows[T bool | int32 | int64 | float32 | float64 | decimal128.Num](dst, src []T, n int, mask Mask) {
-	s := stride(src)
-	for i := range n {
-		if mask.Has(i) {
-			dst[i] = src[i&s]
-		}
-	}
-}
-
 // Choose gives dst row i of the branch pick[i], NULL where pick[i] is negative. All branches have dst's physical type.
 func Choose(dst *changelog.Column, branches []Vec, pick []int16) {
 	n := len(pick)
 	Make(dst, n)
 	if dst.Type.Physical() == types.PhysBytes {
-		for i, p := range pick {
-			if p < 0 || branches[p].IsNull(i) {
-				dst.AppendNull()
-				continue
-			}
-			dst.AppendBytes(branches[p].Col.Bytes(branches[p].Index(i)))
-		}
+		chooseBytes(dst, branches, pick)
+		markNulls(dst, branches, pick)
 		return
 	}
 	switch dst.Type.Physical() {
@@ -138,11 +98,38 @@ func Choose(dst *changelog.Column, branches []Vec, pick []int16) {
 	case types.PhysDecimal:
 		choose(dst.Dec, branches, pick, func(c *changelog.Column) []decimal128.Num { return c.Dec })
 	}
+	markNulls(dst, branches, pick)
+}
+
+// markNulls makes the rows NULL that no branch takes or whose branch is NULL there.
+func markNulls(dst *changelog.Column, branches []Vec, pick []int16) {
+	none := false
+	for _, p := range pick {
+		none = none || p < 0
+	}
+	for _, b := range branches {
+		none = none || b.Col.Nulls > 0
+	}
+	if !none {
+		return
+	}
 	for i, p := range pick {
 		if p < 0 || branches[p].IsNull(i) {
 			SetNull(dst, i)
 		}
 	}
+}
+
+func chooseBytes(dst *changelog.Column, branches []Vec, pick []int16) {
+	off, data := append(dst.Off[:0], 0), dst.Data[:0]
+	for i, p := range pick {
+		if p >= 0 && !branches[p].IsNull(i) {
+			b := branches[p]
+			data = append(data, b.Col.Bytes(b.Index(i))...)
+		}
+		off = append(off, int32(len(data)))
+	}
+	dst.Off, dst.Data, dst.N = off, data, len(pick)
 }
 
 func choose[T any](dst []T, branches []Vec, pick []int16, values func(*changelog.Column) []T) {
