@@ -343,6 +343,17 @@ func TestCommitting(t *testing.T) {
 	}
 }
 
+// TestLateCreate: the creation of a pending file arrives again, after the file was renamed.
+func TestLateCreate(t *testing.T) {
+	l := standard(t, "json", 0)
+	_, c := l.promise()
+	l.must(os.Rename(c.Files[0].Pending, c.Files[0].Final))
+	l.must(os.WriteFile(c.Files[0].Pending, nil, 0o666))
+	if r := l.audit(Options{}); r.Verdict != Committing || r.Jobs[0].Pending != int64(len(c.Files)-1) || r.Jobs[0].Files != 31 {
+		t.Error(text(r))
+	}
+}
+
 func TestMovedTable(t *testing.T) {
 	l := standard(t, "json", 2)
 	to := filepath.Join(filepath.Dir(l.root), "elsewhere")

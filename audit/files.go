@@ -81,27 +81,25 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 		return nil // reported when the certificate was read
 	}
 	x.exts[path.Ext(final)] = true
-	at := final
-	switch v {
-	case account.Lost:
+	if v == account.Lost {
 		if _, err := x.store.Stat(final); err == nil {
 			j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and a file stands there now", final, c.Checkpoint))
 		}
 		x.lost(j, c, f, final)
 		return nil
-	case "":
-		var err error
-		if at, err = x.find(f, final); err != nil {
-			return err
-		}
-		if at == "" {
-			x.lost(j, c, f, final)
-			return nil
-		}
 	}
-	p, err := x.compare(f, at)
+	at, p, err := final, (*Problem)(nil), error(nil)
+	if v == "" {
+		at, p, err = x.either(f, final)
+	} else {
+		p, err = x.compare(f, final)
+	}
 	if err != nil {
 		return err
+	}
+	if at == "" {
+		x.lost(j, c, f, final)
+		return nil
 	}
 	if p != nil {
 		p.Path, p.Offsets = at, offsetsOf(f.Offsets)
@@ -120,7 +118,29 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 	return nil
 }
 
-// find looks for a file without verdict: at the source first, since another process may be renaming it, and twice before it is called lost.
+// either finds and compares a file without verdict; at is "" if it is in neither place. A job may be renaming it right now. A source that is
+// not as it was written does not matter once the target is there: a store may carry out the creation of a file late, again and in vain.
+func (x *files) either(f *account.File, final string) (at string, p *Problem, err error) {
+	for range 10 {
+		if at, err = x.find(f, final); at == "" || err != nil {
+			return at, nil, err
+		}
+		if p, err = x.compare(f, at); err != nil || p == nil {
+			return at, p, err
+		}
+		if at != final {
+			if q, err := x.compare(f, final); err != nil || q == nil || q.Kind != FileMissing {
+				return final, q, err
+			}
+		}
+		if p.Kind != FileMissing {
+			break
+		}
+	}
+	return at, p, err
+}
+
+// find looks for a file at the source first, since it leaves that place once only, and twice before it is called lost.
 func (x *files) find(f *account.File, final string) (string, error) {
 	pending, ok := x.inside(f, f.Pending)
 	for range 2 {
@@ -168,6 +188,10 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 // compare holds the file at p against the certificate's f. The problem's place is filled in by the caller.
 func (x *files) compare(f *account.File, p string) (*Problem, error) {
 	unreadable := func(err error) (*Problem, error) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return &Problem{Kind: FileMissing, What: fmt.Sprintf("the file was committed and is gone; it held %d rows", f.Rows),
+				ToDo: "find out who removed or moved it, and bring it back from a copy"}, nil
+		}
 		if errors.Is(err, fs.ErrUnavailable) {
 			return nil, fmt.Errorf("read %s: %w", p, err)
 		}
@@ -175,9 +199,6 @@ func (x *files) compare(f *account.File, p string) (*Problem, error) {
 	}
 	info, err := x.store.Stat(p)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &Problem{Kind: FileMissing, What: fmt.Sprintf("the file was committed and is gone; it held %d rows", f.Rows),
-			ToDo: "find out who removed or moved it, and bring it back from a copy"}, nil
 	case err != nil:
 		return unreadable(err)
 	case info.Dir || info.Symlink:

@@ -426,16 +426,19 @@ class Job:
                 if not c['accepted']:
                     self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
                 continue
-            self.pending += place != final
-            self.files += place == final
-            self.check_file(c, f, place)
+            self.check_file(c, f, place, final)
+            self.pending += self.at != final
+            self.files += self.at == final
 
-    def check_file(self, c, f, path):
+    def check_file(self, c, f, path, final):
+        self.at = path
         def found(kind, what):
             self.found(kind, what, path=path, checkpoint=c['checkpoint'], offsets={split: show(runs) for split, runs in f['sets']})
         try:
             info = os.lstat(path)
             if not stat.S_ISREG(info.st_mode) or info.st_size != f['length']:
+                if path != final and os.path.lexists(final):  # a source does not matter once the target is there
+                    return self.check_file(c, f, final, final)
                 return found('file-changed', 'another length, or no plain file')
             name = path[:-8] if path.endswith('.pending') else path
             if not self.table.fast:
@@ -454,6 +457,8 @@ class Job:
                 if not rows == f['rows'] == int(meta.get('staunch.rows', -1)) or sets != dict(f['sets']):
                     found('file-contradicts', 'rows or offsets in the footer are others')
         except FileNotFoundError:
+            if path != final and os.path.lexists(final):  # it was renamed this moment
+                return self.check_file(c, f, final, final)
             found('file-missing', 'committed and gone')
         except OSError as e:
             found('file-unreadable', str(e))
