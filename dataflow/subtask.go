@@ -96,6 +96,7 @@ func NewSubtask(src *Source, index int, splits []connector.Split, ctx connector.
 		batch: changelog.NewBatch(src.Schema), marks: newWatermarks(src.IdleTimeout), lastTick: ctx.Env.Now(),
 		numOut: ctx.Metrics.Counter("numRecordsOut")}
 	ctx.Wake = t.signal.Notify
+	ctx.Stopped = t.cancelled.Load
 	t.ctx = ctx
 	t.watermark.Store(int64(changelog.MinWatermark))
 	var err error
@@ -151,7 +152,10 @@ func (t *Subtask) Completed(id account.CheckpointID) { t.post(message{kind: comp
 func (t *Subtask) AddSplits(s []connector.Split) { t.post(message{kind: addSplits, splits: s}) }
 
 // Cancel makes the subtask close everything and stop.
-func (t *Subtask) Cancel() { t.post(message{kind: cancel}) }
+func (t *Subtask) Cancel() {
+	t.cancelled.Store(true)
+	t.post(message{kind: cancel})
+}
 
 // Run steps until the subtask stops.
 func (t *Subtask) Run() {

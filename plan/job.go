@@ -199,7 +199,20 @@ func (b *builder) insert(i int, ins *ast.Insert) error {
 }
 
 // staunch are the table's own options; job-wide ones that formats and connectors look at come with them.
-func (p *planner) staunch(t *Table) config.Values { return p.conf.TableOptions(t.Name) }
+func (p *planner) staunch(t *Table) config.Values {
+	own := p.conf.TableOptions(t.Name)
+	raw, at := map[string]string{}, map[string]config.Position{}
+	for _, k := range own.Keys() {
+		raw[k], at[k] = own.String(k), own.At(k)
+	}
+	all := p.conf.Values()
+	for _, k := range []string{"partition.date-style", "json.coercion"} {
+		if _, set := raw[k]; !set {
+			raw[k] = all.String("staunch." + k)
+		}
+	}
+	return config.NewValues("table "+t.Name, raw, at)
+}
 
 func atTable(t *Table, err error) error {
 	var e *config.Error

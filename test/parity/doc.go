@@ -1,0 +1,2 @@
+// Package parity runs one unchanged statement file on Staunch and on a real Flink cluster and compares the committed rows with DuckDB.
+package parity
