@@ -56,6 +56,7 @@ type Subtask struct {
 	syncRunning bool
 
 	read      atomic.Int64 // rows
+	cancelled atomic.Bool
 	numOut    *metric.Counter
 	watermark atomic.Int64
 	lag       atomic.Int64
