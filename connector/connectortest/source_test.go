@@ -117,7 +117,7 @@ func (r *memoryReader) AddSplits(splits []connector.Split) error {
 func (r *memoryReader) Poll(b *changelog.Batch) (connector.Status, error) {
 	b.Reset()
 	if r.fault == "blocks" {
-		time.Sleep(pollLimit + time.Second/10) // the fault itself
+		<-time.After(pollLimit + time.Second/10)
 	}
 	for i := range r.splits {
 		s := &r.splits[i]

@@ -47,7 +47,6 @@ func TestPeerBrokerRestart(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("restart: %v\n%s", err, out)
 			}
-			time.Sleep(200 * time.Millisecond)
 		}
 		w := connectTo(t, addr)
 		w.fill("in", 1, round*10, round*10+10)

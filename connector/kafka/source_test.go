@@ -26,8 +26,10 @@ import (
 
 // broker is a fake cluster of one or more brokers, or a real one, with a client to fill it.
 type broker struct {
-	t     testing.TB
-	fake  *kfake.Cluster
+	t    testing.TB
+	fake *kfake.Cluster
+	// net is set if the cluster is on a network in memory, where synctest's clock works.
+	net   *kfake.VirtualNetwork
 	addrs string
 	cl    *kgo.Client
 	adm   *kadm.Client
@@ -43,6 +45,30 @@ func newBroker(t testing.TB, opts ...kfake.Opt) *broker {
 	b := connectTo(t, strings.Join(fake.ListenAddrs(), ","))
 	b.fake = fake
 	return b
+}
+
+// newVirtual starts a fake cluster inside of a synctest bubble.
+func newVirtual(t testing.TB, opts ...kfake.Opt) *broker {
+	t.Helper()
+	network := &kfake.VirtualNetwork{}
+	fake, err := kfake.NewCluster(append(opts, kfake.ListenFn(network.Listen))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fake.Close)
+	b := &broker{t: t, fake: fake, net: network, addrs: strings.Join(fake.ListenAddrs(), ",")}
+	return b.client()
+}
+
+// client gives b another client.
+func (b *broker) client() *broker {
+	var opts []kgo.Opt
+	if b.net != nil {
+		opts = append(opts, kgo.Dialer(b.net.DialContext))
+	}
+	c := connectTo(b.t, b.addrs, opts...)
+	c.fake, c.net = b.fake, b.net
+	return c
 }
 
 func connectTo(t testing.TB, addrs string, opts ...kgo.Opt) *broker {
@@ -118,14 +144,17 @@ func (b *broker) settle(topic string, partition int32, offset int64) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("%s-%d is stable up to %d, want %d", topic, partition, o.Offset, offset)
 		}
-		time.Sleep(5 * time.Millisecond) // a broker gives no notice of it
 	}
 }
 
 // source makes a source of the broker's topic.
 func (b *broker) source(columns []connector.Column, kv ...string) *source {
 	b.t.Helper()
-	return newTestSource(b.t, columns, append([]string{"properties.bootstrap.servers", b.addrs}, kv...)...)
+	s := newTestSource(b.t, columns, append([]string{"properties.bootstrap.servers", b.addrs}, kv...)...)
+	if b.net != nil {
+		s.opts = append(s.opts, kgo.Dialer(b.net.DialContext))
+	}
+	return s
 }
 
 var valueAndOffset = []connector.Column{valueColumn, {Name: "o", Type: types.New(types.BigInt), Metadata: "offset"}}
