@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// demoBinary builds the program: the demo starts itself as broker, job and audit.
+func demoBinary(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "staunch")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestDemo runs the demo, twice in the same folder (P1).
+func TestDemo(t *testing.T) {
+	bin, dir := demoBinary(t), filepath.Join(t.TempDir(), "it's a demo")
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		cmd := exec.CommandContext(ctx, bin, "demo", "--records", "50000", "--dir", dir)
+		b, err := cmd.CombinedOutput()
+		cancel()
+		out := string(b)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if n := strings.Count(out, "$ kill -9 "); n != 2 {
+			t.Errorf("%d kills", n)
+		}
+		// each kill lands while some rows are visible and some are not
+		for _, m := range regexp.MustCompile(`topic holds ([0-9,]+) events; ([0-9,]+) rows in`).FindAllStringSubmatch(out, -1) {
+			if m[1] == "50,000" || m[2] == "0" {
+				t.Errorf("a kill that is not half-way: %s", m[0])
+			}
+		}
+		for _, want := range []string{": clean", "missing 0, twice 0, wrong 0", "50,000 events", "sha-256", "numFilesLost 0", "exit code 3"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the output has no %q", want)
+			}
+		}
+		if strings.Contains(out, "\x1b") {
+			t.Error("colours outside of a terminal")
+		}
+		if t.Failed() {
+			t.Fatal(out)
+		}
+	}
+	damage(t, bin, dir)
+}
+
+// damage takes a file away and doubles another: audit and count must both see it.
+func damage(t *testing.T, bin, dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "lake", "dt=*", "hour=*", "*.parquet"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	f := eventsAgain(50_000)
+	check := func() *result {
+		r, err := f.check(t.Context(), filepath.Join(dir, "lake"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := check(); !r.right() {
+		t.Fatalf("before the damage: %+v", r)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0]+".twice.parquet", data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := check(); r.right() || r.twice == 0 || r.missing != 0 {
+		t.Errorf("with a file twice: %+v", r)
+	}
+	if err := os.Remove(files[1]); err != nil {
+		t.Fatal(err)
+	}
+	if r := check(); r.right() || r.missing == 0 {
+		t.Errorf("without a file: %+v", r)
+	}
+	var x *exec.ExitError
+	out, err := exec.Command(bin, "audit", filepath.Join(dir, "orders.sql")).CombinedOutput()
+	if !errors.As(err, &x) || x.ExitCode() != exitFailed {
+		t.Errorf("the audit of the damaged table: %v\n%s", err, out)
+	}
+}
+
+// eventsAgain makes the events of a demo without sending them.
+func eventsAgain(total int64) *feeder {
+	f, rng := &feeder{total: total}, rand.New(rand.NewPCG(demoSeed, 1))
+	for i := range total {
+		_, e := demoEvent(nil, rng, i, total)
+		f.sent[i%demoPartitions] = append(f.sent[i%demoPartitions], e)
+	}
+	return f
+}
+
+func TestDemoFolder(t *testing.T) {
+	foreign := t.TempDir()
+	mine := filepath.Join(foreign, "mine.txt")
+	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, marker := range []string{"", "something else"} {
+		if marker != "" {
+			if err := os.WriteFile(filepath.Join(foreign, demoMarker), []byte(marker), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := (&demo{dir: foreign}).folder(); err == nil || !strings.Contains(err.Error(), "not made by a demo") {
+			t.Errorf("a foreign folder: %v", err)
+		}
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+	d := &demo{dir: filepath.Join(foreign, "new")}
+	unlock, err := d.folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.folder(); err == nil || !strings.Contains(err.Error(), "another demo") {
+		t.Errorf("a second demo: %v", err)
+	}
+	unlock()
+	for _, n := range []string{"orders.sql", "notes.txt"} {
+		if err := os.WriteFile(d.path(n), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if unlock, err = d.folder(); err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if _, err := os.Stat(d.path("orders.sql")); err == nil {
+		t.Error("the former demo's file is still there")
+	}
+	if _, err := os.Stat(d.path("notes.txt")); err != nil {
+		t.Error("a file that the demo did not make:", err)
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"a/b.sql": "a/b.sql", "a b": "'a b'", "it's": `'it'\''s'`} {
+		if got := shellWord(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestDemoInterrupted ends a demo with SIGINT, or kills it, while its job runs: broker and job must be gone.
+func TestDemoInterrupted(t *testing.T) {
+	bin := demoBinary(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		dir := filepath.Join(t.TempDir(), "demo")
+		cmd := exec.Command(bin, "demo", "--records", "50000", "--dir", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var children []string
+		for s := bufio.NewScanner(out); s.Scan(); {
+			if strings.Contains(s.Text(), "checkpoint   1 is visible") {
+				if children = childrenOf(t, cmd.Process.Pid); len(children) != 2 {
+					t.Errorf("children: %v", children)
+				}
+				if err := cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		err = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); sig == syscall.SIGINT && code != exitInterrupted {
+			t.Errorf("exit code %d: %v", code, err)
+		}
+		if children == nil {
+			t.Fatal("no checkpoint was shown")
+		}
+		for _, c := range children {
+			gone := time.After(10 * time.Second)
+			tick := time.NewTicker(10 * time.Millisecond)
+			for pid, err := strconv.Atoi(c); processStart(pid) != "" && err == nil; {
+				select {
+				case <-gone:
+					t.Fatalf("after %s the child %s still runs", sig, c)
+				case <-tick.C:
+				}
+			}
+			tick.Stop()
+		}
+	}
+}
+
+// childrenOf gives the pids of a process's children.
+func childrenOf(t *testing.T, pid int) (out []string) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lists {
+		b, err := os.ReadFile(l)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		out = append(out, strings.Fields(string(b))...)
+	}
+	return out
+}
