@@ -656,3 +656,59 @@ func tailOfABatch(t *testing.T, b *broker, topic string, compact func()) {
 		}
 	}
 }
+
+// TestMetrics: the source's metrics under Flink's names.
+func TestMetrics(t *testing.T) {
+	b := newBroker(t)
+	b.topic("in", 1)
+	b.produce(rec("in", 0, "abc"), rec("in", 0, ""), rec("in", 0, "skip"), rec("in", 0, "de"))
+	s := b.source(onlyValue, "topic", "in")
+	k := task(t, s, connectortest.Discover(t, s, nil, nil), nil)
+	values := func() map[string]float64 {
+		m := map[string]float64{}
+		k.Metrics.Each(func(s metric.Sample) {
+			name := s.Name
+			for _, l := range s.Labels {
+				name += "," + l.Name + "=" + l.Value
+			}
+			m[name] = s.Value
+		})
+		return m
+	}
+	if v, ok := values()["KafkaSourceReader.topic.partition.currentOffset,topic=in,partition=0"]; !ok || v != -1 {
+		t.Errorf("currentOffset before the first record is %v, want -1", v)
+	}
+	await(t, k, 2)
+	for name, want := range map[string]float64{"numRecordsIn": 4, "numBytesIn": 9, "numRecordsInErrors": 1, "numNullRecords": 1, "numSkippedOffsets": 0,
+		"pendingRecords": 0, "KafkaSourceReader.topic.partition.currentOffset,topic=in,partition=0": 3} {
+		if got, ok := values()[name]; !ok || got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestLag counts what is not read yet, without what a bounded read leaves.
+func TestLag(t *testing.T) {
+	b := newBroker(t)
+	b.topic("in", 1)
+	b.fill("in", 0, 0, 3*batchRows)
+	for _, stop := range []int64{2, 9000, 3 * batchRows} {
+		s := b.source(onlyValue, "topic", "in", "scan.bounded.mode", "specific-offsets", "scan.bounded.specific-offsets", fmt.Sprintf("partition:0,offset:%d", stop))
+		k := task(t, s, connectortest.Discover(t, s, nil, nil), nil)
+		if lag := k.Reader.Lag(); lag != -1 && lag != stop {
+			t.Errorf("lag %d before the first row, want %d or that it is not known", lag, stop)
+		}
+		for {
+			_, status, err := k.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lag, want := k.Reader.Lag(), stop-k.Reader.Splits()[0].Position; lag != want {
+				t.Errorf("stop %d: lag %d, want %d", stop, lag, want)
+			}
+			if status == connector.Ended {
+				break
+			}
+		}
+	}
+}
