@@ -107,12 +107,12 @@ func (c *Counters) Add(d Counters) {
 	c.DirtyIgnored += d.DirtyIgnored
 }
 
-// Partition says that a partition was committed (its success file stands).
+// Partition says that partitions were committed (their success files stand).
 type Partition struct {
 	LogID       string       `json:"log_id"`
 	Checkpoint  CheckpointID `json:"checkpoint"`
 	Certificate string       `json:"certificate"`
-	Partition   string       `json:"partition"`
+	Partitions  []string     `json:"partitions"`
 	Time        time.Time    `json:"time"`
 }
 

@@ -102,7 +102,9 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindPartition:
 		var p account.Partition
 		if read(&p) && j.names(e, p.Certificate, p.Checkpoint) {
-			j.parts[p.Partition] = true
+			for _, name := range p.Partitions {
+				j.parts[name] = true
+			}
 		}
 	case account.KindAccept:
 		var a account.Accept

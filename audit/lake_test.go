@@ -194,7 +194,7 @@ func (l *lake) checkpoints(n int) {
 			if err := l.sink.(connector.FileTable).PartitionCommit().Commit("dt=2026-11-02", nil); err != nil {
 				l.t.Fatal(err)
 			}
-			if err := l.table.PartitionCommitted(res.Certificate, "dt=2026-11-02"); err != nil {
+			if err := l.table.PartitionsCommitted(res.Certificate, []string{"dt=2026-11-02"}); err != nil {
 				l.t.Fatal(err)
 			}
 		}

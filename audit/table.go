@@ -141,7 +141,9 @@ func (l *jobLog) later(named names, x *files) error {
 		case account.KindPartition:
 			var p account.Partition
 			if json.Unmarshal(it.entry.Body, &p) == nil {
-				l.judge.parts[p.Partition] = true
+				for _, name := range p.Partitions {
+					l.judge.parts[name] = true
+				}
 			}
 		}
 	}

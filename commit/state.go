@@ -122,7 +122,9 @@ func (s *State) Apply(e log.Entry) error {
 			return err
 		}
 		if c := s.Find(p.Certificate); c != nil {
-			c.Committed[p.Partition] = true
+			for _, name := range p.Partitions {
+				c.Committed[name] = true
+			}
 		}
 	case account.KindAccept:
 		var a account.Accept

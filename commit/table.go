@@ -127,9 +127,25 @@ func (t *Table) fenced(c *account.Claim) error {
 	return fault.New(fault.Fenced, "table %s was claimed by another run of job %q with the log %s (host %s, pid %d)", t.root, c.Job, c.Log, c.Host, c.PID)
 }
 
+// older reports, before this attempt claims, a claim that only a later history of its own log can have made: a begin's number is greater than
+// those of all attempts before it.
+func (t *Table) older(c *account.Claim) error {
+	if c == nil || c.Epoch < t.owner.Epoch || c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID {
+		return nil
+	}
+	return fault.New(fault.Fenced, "table %s was claimed by epoch %d of this job (host %s, pid %d), and this start is epoch %d only", t.root, c.Epoch, c.Host,
+		c.PID, t.owner.Epoch).WithHint("either that process has just taken the job over, or %s is an older copy: restore the newest checkpoint directory of "+
+		"this job; going back to an older state is not supported yet", t.owner.LogPath)
+}
+
 func (t *Table) foreign(c *account.Claim) error {
 	if c == nil || c.LogID == t.owner.LogID || t.owner.TakeOver || t.variant.NoFence {
 		return nil
+	}
+	if c.Log == t.owner.LogPath {
+		return fault.Userf("table %s has output of job %q that its log in %s recorded (id %s), but what lies there now is another log (id %s): it was removed "+
+			"or replaced, or an entry of another log was put into it", t.root, c.Job, c.Log, c.LogID, t.owner.LogID).
+			WithHint("nothing was changed. Put the job's own checkpoint directory back (execution.checkpointing.dir)")
 	}
 	return fault.Userf("table %s belongs to job %q with another log, %s (host %s, pid %d), which has not ended", t.root, c.Job, c.Log, c.Host, c.PID).
 		WithHint("continue it with its own execution.checkpointing.dir, give this job another pipeline.name, or overrule it with --take-over")
@@ -146,7 +162,7 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 	}
 	check := func(c *account.Claim) error {
 		if c == nil || c.LogID == t.owner.LogID {
-			return t.fenced(c)
+			return t.older(c)
 		}
 		if ended != nil && ended(*c) {
 			return nil
@@ -527,8 +543,8 @@ func (t *Table) tidy(files []account.File) {
 	}
 }
 
-// PartitionCommitted records that a partition's success file stands.
-func (t *Table) PartitionCommitted(certificate account.ChainEnd, partition string) error {
+// PartitionsCommitted records that the success files of partitions stand.
+func (t *Table) PartitionsCommitted(certificate account.ChainEnd, partitions []string) error {
 	return t.append(account.KindPartition, account.Partition{LogID: t.owner.LogID, Checkpoint: certificate.Checkpoint,
-		Certificate: certificate.Certificate, Partition: partition, Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
+		Certificate: certificate.Certificate, Partitions: partitions, Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
 }

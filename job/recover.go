@@ -182,6 +182,7 @@ func (j *Job) commitPartitions(tb *table, res commit.Result) error {
 		hole[f.Partition] = true
 	}
 	kept := tb.pending[:0:0]
+	var done []string
 	for _, p := range tb.pending {
 		if !p.Due {
 			kept = append(kept, p)
@@ -199,10 +200,13 @@ func (j *Job) commitPartitions(tb *table, res commit.Result) error {
 			return fmt.Errorf("commit partition %s of table %s: %w", p.Partition, tb.name, err)
 		}
 		failpoint.Hit(failpoint.PartitionAfter)
-		if err := tb.t.PartitionCommitted(res.Certificate, p.Partition); err != nil {
+		done = append(done, p.Partition)
+	}
+	if len(done) > 0 {
+		if err := tb.t.PartitionsCommitted(res.Certificate, done); err != nil {
 			return err
 		}
-		j.log.Info("partition committed", "table", tb.name, "partition", p.Partition, "checkpoint", res.Certificate.Checkpoint)
+		j.log.Info("partitions committed", "table", tb.name, "partitions", splitsText(done), "checkpoint", res.Certificate.Checkpoint)
 	}
 	tb.pending = kept
 	return nil

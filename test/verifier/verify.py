@@ -392,7 +392,8 @@ class Job:
 
     def on_partition(self, n, p, digest):
         if self.newest(n, p):
-            self.parts[p['partition']] = True
+            for name in p.get('partitions') or []:
+                self.parts[name] = True
 
     def on_accept(self, n, a, digest):
         if self.newest(n, a) and self.open:
