@@ -19,7 +19,7 @@ func (p *planner) explain(x *ast.Explain) error {
 	add := func(ins *ast.Insert) error {
 		b := p.newBuilder(ins)
 		p.jobs--
-		if err := b.insert(0, ins); err != nil {
+		if err := b.insert(ins); err != nil {
 			return err
 		}
 		br := b.branches[0]

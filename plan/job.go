@@ -52,8 +52,8 @@ type Sink struct {
 // job plans one job from its INSERTs.
 func (p *planner) job(at ast.Statement, inserts []*ast.Insert) error {
 	b := p.newBuilder(at)
-	for i, ins := range inserts {
-		if err := b.insert(i, ins); err != nil {
+	for _, ins := range inserts {
+		if err := b.insert(ins); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (p *planner) newBuilder(at ast.Statement) *builder {
 }
 
 // insert binds one INSERT and opens its sink.
-func (b *builder) insert(i int, ins *ast.Insert) error {
+func (b *builder) insert(ins *ast.Insert) error {
 	p := b.p
 	switch {
 	case ins.Overwrite:
@@ -190,10 +190,18 @@ func (b *builder) insert(i int, ins *ast.Insert) error {
 	if err != nil {
 		return atTable(t, err)
 	}
-	br.sink = Sink{Insert: fmt.Sprintf("%d", i+1), Table: t, Connector: f.Name, Key: t.Name, Sink: s, Source: q.table.Name}
+	br.sink = Sink{Table: t, Connector: f.Name, Key: t.Name, Sink: s, Source: q.table.Name}
 	if ft, ok := s.(connector.FileTable); ok {
 		br.sink.Key = ft.Root()
 	}
+	// The ordinal among the INSERTs into this sink: it stays when another INSERT is put before or taken out.
+	n := 1
+	for _, other := range b.branches {
+		if other.sink.Key == br.sink.Key {
+			n++
+		}
+	}
+	br.sink.Insert = fmt.Sprint(n)
 	b.branches = append(b.branches, br)
 	return nil
 }
