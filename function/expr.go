@@ -237,18 +237,3 @@ func keyOf(e Expr) string {
 	e.key(&b)
 	return b.String()
 }
-
-// IsConstant reports that e reads no column and is deterministic.
-func IsConstant(e Expr) bool {
-	if !e.Deterministic() {
-		return false
-	}
-	constant := true
-	Walk(e, func(e Expr) bool {
-		if _, ok := e.(*ColumnRef); ok {
-			constant = false
-		}
-		return constant
-	})
-	return constant
-}

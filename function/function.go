@@ -32,9 +32,6 @@ type Function struct {
 	format func(c *Call, args []string) string
 }
 
-// canFail reports that a lazy function itself fails on some rows; none does, only their arguments may.
-func (f *Function) canFail() bool { return false }
-
 // ArgError says that a function does not take arguments of these types.
 type ArgError struct {
 	Func *Function
@@ -122,7 +119,6 @@ var (
 	integer   = family{"<INTEGER>", types.Type.IsInteger}
 	boolean   = family{"<BOOLEAN>", func(t types.Type) bool { return t.Kind == types.Boolean }}
 	timestamp = family{"<TIMESTAMP>", types.Type.IsTimestamp}
-	anyType   = family{"<ANY>", func(t types.Type) bool { return t.Kind != types.Null }}
 )
 
 // returns gives the result type for checked arguments.
@@ -234,7 +230,7 @@ func cast(e Expr, t types.Type) Expr {
 	return c
 }
 
-// Lit gives the literal e, if it is one.
+// lit gives the literal e, if it is one.
 func lit(e Expr) (*Literal, bool) {
 	l, ok := e.(*Literal)
 	return l, ok

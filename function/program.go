@@ -277,7 +277,7 @@ func canFail(e Expr) bool {
 	Walk(e, func(e Expr) bool {
 		switch e := e.(type) {
 		case *Call:
-			fails = fails || e.Func.CanFail || e.Func.lazy != nil && e.Func.canFail()
+			fails = fails || e.Func.CanFail
 		case *Cast:
 			fails = fails || castCanFail(e.Arg.Type(), e.T, e.Try)
 		}

@@ -72,9 +72,6 @@ func (r *Row) Type(k int) types.Type { return r.args[k].col.Type }
 // PutBytes gives the result v, a string or binary.
 func (r *Row) PutBytes(v []byte) { r.out.AppendBytes(v) }
 
-// PutString gives the result v, a string.
-func (r *Row) PutString(v string) { r.out.AppendString(v) }
-
 // Buffer is the memory into which a string result may be appended; End takes it back.
 func (r *Row) Buffer() []byte { return r.out.Data }
 
