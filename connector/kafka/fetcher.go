@@ -552,7 +552,8 @@ func (f *fetcher) acceptPart(p *part, rp *kmsg.FetchResponseTopicPartition, a *a
 		f.acceptData(p, rp, a)
 	case errors.Is(err, kerr.OffsetOutOfRange):
 		p.busy = true
-		f.spawn("kafka offsets", func() { f.resolve(p) })
+		leader, epoch := p.leader, p.leaderEpoch
+		f.spawn("kafka offsets", func() { f.resolve(p, leader, epoch) })
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		f.fail(notAllowed(p.topic))
 	case errors.Is(err, kerr.UnknownTopicOrPartition), errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.InconsistentTopicID):
@@ -608,33 +609,27 @@ func (f *fetcher) push(c *chunk) {
 	f.wake()
 }
 
-// resolve finds the range that the broker has of a partition whose position it refused, and hands it to the reader, who decides.
-func (f *fetcher) resolve(p *part) {
-	for n := 1; f.ctx.Err() == nil; n++ {
-		f.mu.Lock()
-		id, epoch := p.leader, p.leaderEpoch
-		f.mu.Unlock()
-		start, err := f.listOffset(id, p, epoch, -2)
-		var end int64
-		if err == nil {
-			end, err = f.listOffset(id, p, epoch, -1)
-		}
-		f.mu.Lock()
-		if f.closed || f.fatal != nil {
-			f.mu.Unlock()
-			return
-		}
-		if err == nil {
-			f.push(&chunk{p: p, lost: &available{start: start, end: end}})
-			f.mu.Unlock()
-			return
-		}
-		f.needMeta = true
-		f.warn(f.env.Now(), "range of the partition is not known; asking again", "topic", p.topic, "partition", p.partition, "error", err)
-		f.mu.Unlock()
-		f.signal.Notify()
-		env.Sleep(f.env, f.backoff(n))
+// resolve finds the range that the broker has of a partition whose position it refused, and hands it to the reader, who decides. If that fails
+// the partition is fetched again, and refused again.
+func (f *fetcher) resolve(p *part, leader, epoch int32) {
+	start, err := f.listOffset(leader, p, epoch, -2)
+	var end int64
+	if err == nil {
+		end, err = f.listOffset(leader, p, epoch, -1)
 	}
+	f.mu.Lock()
+	defer f.signal.Notify()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	if err == nil {
+		f.push(&chunk{p: p, lost: &available{start: start, end: end}})
+		return
+	}
+	now := f.env.Now()
+	p.busy, p.notBefore, f.needMeta = false, now.Add(f.limits.backoffMax), true
+	f.warn(now, "range of the partition is not known; asking again", "topic", p.topic, "partition", p.partition, "error", err)
 }
 
 // listOffset asks broker id for the offset at a time: -2 the start, -1 the end.

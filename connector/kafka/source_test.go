@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"staunch/account"
 	"staunch/connector"
@@ -710,5 +711,26 @@ func TestLag(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestOldBrokers: clusters whose topics have no ids (before 2.8), and whose records have no leader epochs in answers (before 2.1).
+func TestOldBrokers(t *testing.T) {
+	for name, versions := range map[string]*kversion.Versions{"2.7": kversion.V2_7_0(), "1.0": kversion.V1_0_0()} {
+		t.Run(name, func(t *testing.T) {
+			b := newBroker(t, kfake.MaxVersions(versions))
+			b.topic("in", 2)
+			b.fill("in", 0, 0, 100)
+			b.fill("in", 1, 0, 200)
+			connectortest.RunSource(t, connectortest.SourceCase{
+				New: func(t testing.TB) connector.Source {
+					return b.source(valueAndOffset, "topic", "in", "scan.bounded.mode", "latest-offset")
+				},
+				Schema: schemaOf(valueAndOffset), Rows: 300})
+			s := b.source(onlyValue, "topic", "in")
+			splits := connectortest.Discover(t, s, nil, nil)
+			splits[0].Position = 1000
+			wantError(t, failure(t, task(t, s, splits, nil)), fault.Lost, "'in'", "partition 0", "offset 1000", "0 to 99")
+		})
 	}
 }
