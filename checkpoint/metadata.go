@@ -18,6 +18,8 @@ type Metadata struct {
 	Epoch   account.Epoch        `json:"epoch"`
 	ID      account.CheckpointID `json:"checkpoint"`
 	Time    time.Time            `json:"time"`
+	// By is the begin of the attempt that made the checkpoint: the entry itself is cleaned away behind the completes.
+	By *account.Begin `json:"by,omitempty"`
 	// Previous is the hash of the complete entry before.
 	Previous string `json:"previous,omitempty"`
 	// Triggered is when the barrier was injected.

@@ -27,10 +27,11 @@ type Store struct {
 
 	logID    string
 	epoch    account.Epoch
-	newest   *Restored    // the newest complete
-	damage   error        // the newest complete could not be decoded
-	begins   []BeginEntry // all that are still there
-	ended    *account.End // an end behind the newest begin
+	newest   *Restored     // the newest complete
+	damage   error         // the newest complete could not be decoded
+	begins   []BeginEntry  // all that are still there
+	own      account.Begin // this attempt's
+	ended    *account.End  // an end behind the newest begin
 	greatest account.CheckpointID
 	complete []int64 // numbers of complete entries
 	noFence  bool
@@ -138,12 +139,17 @@ func (s *Store) Newest() *Restored { return s.newest }
 // Greatest is the greatest id of a completed checkpoint seen.
 func (s *Store) Greatest() account.CheckpointID { return s.greatest }
 
-// LastBegin is the newest run attempt in the log, or nil.
+// LastBegin is the newest run attempt that the log knows of, or nil. A long-lived attempt's own entry has been cleaned away: its completes
+// speak for it.
 func (s *Store) LastBegin() *BeginEntry {
-	if len(s.begins) == 0 {
-		return nil
+	var last *BeginEntry
+	if n := s.newest; n != nil && n.By != nil {
+		last = &BeginEntry{*n.By, n.Epoch}
 	}
-	return &s.begins[len(s.begins)-1]
+	if n := len(s.begins); n > 0 && (last == nil || s.begins[n-1].Epoch > last.Epoch) {
+		last = &s.begins[n-1]
+	}
+	return last
 }
 
 // Ended is the end entry behind which nothing began, or nil.
@@ -207,7 +213,7 @@ func (s *Store) Begin(b account.Begin) error {
 		return err
 	}
 	// Another process may have made the log's first entry meanwhile: its identity is the log's. This begin carries its own, which nobody reads.
-	s.epoch = account.Epoch(e.N)
+	s.epoch, s.own = account.Epoch(e.N), b
 	failpoint.Hit(failpoint.BeginAfter)
 	return nil
 }
@@ -220,7 +226,7 @@ func (s *Store) Complete(m Metadata) (*Restored, error) {
 	if s.newest != nil {
 		m.Previous = s.newest.Hash
 	}
-	m.Version, m.LogID, m.Epoch = Version, s.logID, s.epoch
+	m.Version, m.LogID, m.Epoch, m.By = Version, s.logID, s.epoch, &s.own
 	if _, err := s.append(account.KindComplete, m, log.Fenced); err != nil {
 		return nil, err
 	}
