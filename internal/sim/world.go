@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"staunch/account"
+	"staunch/audit"
 	"staunch/changelog"
 	cp "staunch/checkpoint/protocol"
 	"staunch/config"
@@ -267,7 +269,26 @@ func (w *world) play() error {
 			_ = w.store.Repeat(w.rng.IntN(n)) // its answer reaches nobody
 		}
 	}
-	return w.o.complete()
+	if err := w.o.complete(); err != nil {
+		return err
+	}
+	return w.audited()
+}
+
+// audited asks the audit, which must agree with the oracle (P11).
+func (w *world) audited() error {
+	rep, err := audit.Table(context.Background(), w.s.process("audit"), w.o.client, root, audit.Options{})
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if rep.Verdict != audit.Clean || len(rep.Jobs) != 1 || len(rep.Jobs[0].Losses) != len(w.o.lost) {
+		var b strings.Builder
+		if err := rep.Text(&b); err != nil {
+			return err
+		}
+		return fmt.Errorf("P11: the audit says:\n%s\nlost: %v", b.String(), w.o.lost)
+	}
+	return nil
 }
 
 // act is one disturbance.
