@@ -346,7 +346,24 @@ func (t *Table) options(reg *Registry, extra map[string]string) (*connector.Fact
 	}
 	opts = append(opts, config.Option{Key: "connector", Type: config.TypeString})
 	v, warnings, err := config.NewValues("table "+t.Name, raw, at).Check(opts)
+	placeMissing(err, t)
 	return f, v, warnings, err
+}
+
+// placeMissing gives errors about keys that are nowhere in the file the place of the table's declaration.
+func placeMissing(err error, t *Table) {
+	switch x := err.(type) {
+	case *config.Error:
+		if x.Position == (config.Position{}) {
+			x.Position = config.Position{Line: t.Pos.Line, Column: t.Pos.Col}
+		}
+	case interface{ Unwrap() []error }:
+		for _, e := range x.Unwrap() {
+			placeMissing(e, t)
+		}
+	case interface{ Unwrap() error }:
+		placeMissing(x.Unwrap(), t)
+	}
 }
 
 // describe gives what a connector's factory gets.

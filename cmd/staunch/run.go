@@ -21,6 +21,7 @@ import (
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fault"
+	"staunch/fs/mem"
 	"staunch/job"
 	jobp "staunch/job/protocol"
 	"staunch/metric"
@@ -115,10 +116,12 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 	if err != nil {
 		return job.Spec{}, err
 	}
-	if j.Select { // nothing of a query is kept
-		path = filepath.Join(path, ".select-"+env.RandomHex(&env.Real{}, 8))
+	if j.Select { // nothing of a query is kept: its log is in memory
+		store, path = mem.New().Client("select"), "/select"
 	}
-	log.Info("checkpoints", "job", j.Name, "dir", filepath.Join(path, j.Name), "interval", ck.Interval)
+	if !j.Select {
+		log.Info("checkpoints", "job", j.Name, "dir", filepath.Join(path, j.Name), "interval", ck.Interval)
+	}
 	rs, err := j.Conf.Restart()
 	if err != nil {
 		return job.Spec{}, err

@@ -16,6 +16,7 @@ import (
 	"staunch/config"
 	"staunch/connector"
 	"staunch/plan"
+	"staunch/sql/ast"
 	"staunch/sql/parse"
 )
 
@@ -86,8 +87,43 @@ func render(err error, src, file string) string {
 		return strings.TrimRight(parse.Render(one, src, file), "\n")
 	}
 	var c *config.Error
-	if errors.As(err, &c) && c.Position.Line > 0 && c.Position.File == "" {
-		return file + ":" + err.Error()
+	if !errors.As(err, &c) {
+		return err.Error()
 	}
-	return err.Error()
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var parts []string
+		for _, e := range many.Unwrap() {
+			parts = append(parts, render(e, src, file))
+		}
+		return strings.Join(parts, "\n")
+	}
+	if c.Position.Line == 0 || c.Position.File != "" {
+		return err.Error()
+	}
+	return strings.TrimRight(parse.Render(option(c, src), src, file), "\n")
+}
+
+// option makes an error about an option one that shows its place. A line with a secret is not shown.
+func option(c *config.Error, src string) error {
+	lines := strings.SplitAfter(src, "\n")
+	if c.Position.Line > len(lines) || config.IsSecret(lines[c.Position.Line-1]) {
+		return c
+	}
+	text := *c
+	text.Position, text.Hint = config.Position{}, ""
+	e := &parse.Error{Pos: ast.Pos{Line: c.Position.Line, Col: c.Position.Column}, Msg: text.Error(), Hint: c.Hint}
+	for _, l := range lines[:c.Position.Line-1] {
+		e.Pos.Offset += len(l)
+	}
+	line := []rune(lines[c.Position.Line-1])
+	col := min(max(c.Position.Column, 1)-1, len(line))
+	e.Pos.Offset += len(string(line[:col]))
+	e.Stop = e.Pos
+	e.Stop.Offset++
+	if rest := src[e.Pos.Offset:]; strings.HasPrefix(rest, "'") { // the quoted key
+		if i := strings.IndexByte(rest[1:], '\''); i >= 0 {
+			e.Stop.Offset += i + 1
+		}
+	}
+	return e
 }
