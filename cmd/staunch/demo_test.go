@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -214,16 +215,19 @@ func TestDemoInterrupted(t *testing.T) {
 
 // childrenOf gives the pids of a process's children.
 func childrenOf(t *testing.T, pid int) (out []string) {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range lists {
-		b, err := os.ReadFile(l)
+	for _, p := range stats {
+		b, err := os.ReadFile(p)
 		if err != nil {
-			continue // a thread that has ended
+			continue // it has ended
 		}
-		out = append(out, strings.Fields(string(b))...)
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // state, parent's pid, ...
+		if len(f) > 1 && f[1] == fmt.Sprint(pid) {
+			out = append(out, filepath.Base(filepath.Dir(p)))
+		}
 	}
 	return out
 }
