@@ -336,28 +336,50 @@ func varint(b []byte) (int64, int) {
 	return binary.Varint(b)
 }
 
+// maxBatchBytes is how large a batch may be after decompression. The sizes in compressed data are only claims: without a bound twenty bytes can
+// ask for two gigabytes.
+const maxBatchBytes = 256 << 20
+
 // inflater decompresses batches into one buffer that the next batch takes over: memory is bounded by the largest batch.
 type inflater struct {
 	buf []byte
 	d   kgo.Decompressor
 }
 
-func newInflater() *inflater {
+// newInflater takes the decompressor out of a client, the only way to have one of franz-go's with a bound. Nothing is sent.
+func newInflater() (*inflater, error) {
 	f := &inflater{}
-	f.d = kgo.DefaultDecompressor(f)
-	return f
+	cl, err := kgo.NewClient(kgo.DisableClientMetrics(), kgo.WithDecompressor(kgo.DefaultDecompressor(f)), kgo.MaxDecompressBatchBytes(maxBatchBytes))
+	if err != nil {
+		return nil, fmt.Errorf("decompressor: %w", err)
+	}
+	defer cl.Close()
+	d, ok := cl.OptValue(kgo.WithDecompressor).(kgo.Decompressor)
+	if !ok {
+		return nil, errors.New("decompressor: franz-go gives none")
+	}
+	f.d = d
+	return f, nil
 }
 
-// GetDecompressBytes implements kgo.PoolDecompressBytes.
-func (f *inflater) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte { return f.buf[:0] }
+// GetDecompressBytes implements kgo.PoolDecompressBytes. A buffer that one large batch has left is given up when a small one follows.
+func (f *inflater) GetDecompressBytes(compressed []byte, _ kgo.CompressionCodecType) []byte {
+	if cap(f.buf) > 4<<20 && cap(f.buf)/32 > len(compressed) {
+		f.buf = nil
+	}
+	return f.buf[:0]
+}
 
 // PutDecompressBytes implements kgo.PoolDecompressBytes; it is called after a failure only.
-func (f *inflater) PutDecompressBytes(b []byte) {}
+func (f *inflater) PutDecompressBytes([]byte) {}
 
 func (f *inflater) run(b []byte, codec kgo.CompressionCodecType) ([]byte, error) {
 	out, err := f.d.Decompress(b, codec)
+	if errors.Is(err, kgo.ErrMaxDecompress) {
+		return nil, fmt.Errorf("%d compressed bytes say that they hold more than %d MiB", len(b), maxBatchBytes>>20)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	f.buf = out
 	return out, nil

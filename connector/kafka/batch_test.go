@@ -3,9 +3,11 @@ package kafka
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -34,6 +36,30 @@ func seal(b []byte) []byte {
 	return b
 }
 
+func testInflater(t testing.TB) *inflater {
+	t.Helper()
+	f, err := newInflater()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestDecompressionBomb: a batch that says that it is 1 GiB large is refused before the memory is taken.
+func TestDecompressionBomb(t *testing.T) {
+	b := encodeBatch(10, int16(kgo.CodecSnappy), 0, nil, nil)
+	b = binary.AppendUvarint(b, 1<<30)
+	b = seal(append(b, 1, 2, 3, 4))
+	c := batchReader{rest: b, inflate: testInflater(t)}
+	var r record
+	if _, err := c.read(&r); err == nil || !strings.Contains(err.Error(), "256 MiB") || !strings.Contains(err.Error(), "offset 10") {
+		t.Error(err)
+	}
+	if cap(c.inflate.buf) != 0 {
+		t.Errorf("%d bytes taken", cap(c.inflate.buf))
+	}
+}
+
 // TestBatchReader reads batches with holes, times of both kinds and a tail without records.
 func TestBatchReader(t *testing.T) {
 	buf := encodeBatch(10, 0, 9, []int32{0, 3, 5}, [][]byte{[]byte("a"), nil, make([]byte, 500)})
@@ -45,7 +71,7 @@ func TestBatchReader(t *testing.T) {
 	if next, need := behind(buf[:70], 4); next != 4 || need != len(encodeBatch(10, 0, 9, []int32{0, 3, 5}, [][]byte{[]byte("a"), nil, make([]byte, 500)})) {
 		t.Errorf("behind a cut batch: %d, %d", next, need)
 	}
-	c := batchReader{rest: buf, inflate: newInflater()}
+	c := batchReader{rest: buf, inflate: testInflater(t)}
 	type step struct {
 		kind   found
 		offset int64
@@ -83,11 +109,12 @@ func FuzzBatchReader(f *testing.F) {
 		f.Add(encodeBatch(10, codec, 0, []int32{0}, [][]byte{[]byte("a")}))
 	}
 	f.Add(make([]byte, 40))
+	inflate := testInflater(f)
 	f.Fuzz(func(t *testing.T, buf []byte) {
 		if len(buf) >= batchHeader {
 			buf = seal(append([]byte(nil), buf...))
 		}
-		c := batchReader{rest: buf, inflate: newInflater(), aborted: map[int64][]int64{3: {0}}}
+		c := batchReader{rest: buf, inflate: inflate, aborted: map[int64][]int64{3: {0}}}
 		behind(buf, 0)
 		lastEpoch(buf, 0)
 		begin := time.Now()

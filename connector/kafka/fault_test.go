@@ -403,7 +403,7 @@ func TestBatchReaderDamage(t *testing.T) {
 	}
 	good := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches
 	read := func(buf []byte) (n int, err error) {
-		c := batchReader{rest: buf, inflate: newInflater()}
+		c := batchReader{rest: buf, inflate: testInflater(t)}
 		var r record
 		for {
 			kind, err := c.read(&r)

@@ -67,12 +67,16 @@ func (s *source) newReader(ctx connector.Context, splits []connector.Split) (*re
 	if err != nil {
 		return nil, err
 	}
+	inflate, err := newInflater()
+	if err != nil {
+		return nil, err
+	}
 	cl, err := s.client(fmt.Sprintf("%s-%d", s.clientPrefix, ctx.Subtask))
 	if err != nil {
 		return nil, err
 	}
 	m := ctx.Metrics
-	r := &reader{ctx: ctx, src: s, cl: cl, dec: dec, inflate: newInflater(),
+	r := &reader{ctx: ctx, src: s, cl: cl, dec: dec, inflate: inflate,
 		recordsIn: m.Counter("numRecordsIn"), bytesIn: m.Counter("numBytesIn"), errorsIn: m.Counter("numRecordsInErrors"),
 		nulls: m.Counter("numNullRecords"), skippedOffsets: m.Counter("numSkippedOffsets")}
 	r.f = newFetcher(ctx, cl, s.limits)
