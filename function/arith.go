@@ -32,23 +32,37 @@ func arithmeticOp(op byte) *Function {
 	}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.resolveArithmetic(op, args) }
 	f.op = func(c *Call, _ Session) (Op, error) { return arithmeticKernel(op, c) }
+	if op == '%' {
+		f.expand = func(_ string, args []Expr) (Expr, error) { return f.remainder(args) }
+	}
 	return f
 }
 
-// resolveArithmetic types a op b. A NULL without type takes the type of the other side.
+// remainder is a % b; of two integers it has the type of b, into which it always fits.
+func (f *Function) remainder(args []Expr) (Expr, error) {
+	if len(args) != 2 {
+		return nil, &ArgError{Func: f, Args: typesOf(args)}
+	}
+	checked, t, err := f.resolve(args)
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{Func: f, Args: checked, T: t}
+	if t.IsInteger() {
+		return cast(call, args[1].Type()), nil
+	}
+	return call, nil
+}
+
+// resolveArithmetic types a op b.
 func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, error) {
 	a, b := args[0].Type(), args[1].Type()
-	switch {
-	case a.Kind == types.Null && b.Kind == types.Null:
-		return nil, a, fmt.Errorf("illegal use of NULL: write CAST(NULL AS type)")
-	case a.Kind == types.Null:
-		a = b.Nullable()
-	case b.Kind == types.Null:
-		b = a.Nullable()
+	if a.Kind == types.Null || b.Kind == types.Null {
+		return nil, a, errUntypedNull
 	}
 	notNull := a.NotNull && b.NotNull
 	divisor := args[1]
-	args = []Expr{cast(args[0], a), cast(args[1], b)}
+	args = []Expr{args[0], args[1]}
 	switch {
 	case op == '%' && !(a.IsExact() && b.IsExact()):
 	case a.IsNumeric() && b.IsNumeric():
@@ -62,17 +76,17 @@ func (f *Function) resolveArithmetic(op byte, args []Expr) ([]Expr, types.Type, 
 			return nil, t, fmt.Errorf("division by zero")
 		}
 		return args, t.WithNotNull(notNull), nil
-	case op == '*' && a.IsInterval() && b.IsExact():
+	case op == '*' && a.IsInterval() && b.IsInteger():
 		args[1] = cast(args[1], types.New(types.BigInt))
 		return args, a.WithNotNull(notNull), nil
-	case op == '*' && a.IsExact() && b.IsInterval():
+	case op == '*' && a.IsInteger() && b.IsInterval():
 		return []Expr{args[1], cast(args[0], types.New(types.BigInt))}, b.WithNotNull(notNull), nil
 	case op != '+' && op != '-':
 	case a.IsInterval() && a.Kind == b.Kind:
 		return args, a.WithNotNull(notNull), nil
 	case op == '+' && a.IsInterval() && isDatetime(b):
 		return f.resolveArithmetic(op, []Expr{args[1], args[0]})
-	case isDatetime(a) && b.IsInterval() && !(a.Kind == types.Time && b.Kind == types.IntervalYearMonth):
+	case isDatetime(a) && b.IsInterval():
 		return args, a.WithNotNull(notNull), nil
 	}
 	return nil, a, &ArgError{Func: f, Args: typesOf(args)}
@@ -248,6 +262,8 @@ func addInterval(a, b types.Type, minus bool) Op {
 		return addMillis(a, sign)
 	case a.IsTimestamp():
 		return addOp(a, func(v, d int64) (int64, bool) { return datetime.AddMonthsTimestamp(v, units, sign*d) })
+	case a.Kind == types.Time && months: // a month is whole days to a clock
+		return nil
 	case a.Kind == types.Time:
 		return addOp(a, func(v, d int64) (int64, bool) { return int64(datetime.AddMillisTime(int32(v), sign*d)), true })
 	case months:

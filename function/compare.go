@@ -63,7 +63,19 @@ func (f *Function) comparable(args []Expr, equality bool) ([]Expr, types.Type, e
 	case t.Kind == types.Decimal: // and decimals with their own scales, so that no digit is lost
 		return []Expr{asExact(args[0], t), asExact(args[1], t)}, t, nil
 	}
+	// Where a text is compared for equality with a time, what cannot be read is NULL; elsewhere it fails.
+	if equality && isDatetime(t) && (a.IsString() || b.IsString()) {
+		return []Expr{tryRead(args[0], t), tryRead(args[1], t)}, t, nil
+	}
 	return []Expr{cast(args[0], t), cast(args[1], t)}, t, nil
+}
+
+// tryRead casts a text to t by TRY_CAST.
+func tryRead(e Expr, t types.Type) Expr {
+	if e.Type().IsString() {
+		return &Cast{Arg: e, T: t.WithNotNull(e.Type().NotNull), Try: true, Implicit: true}
+	}
+	return cast(e, t)
 }
 
 // asExact casts an exact number to the DECIMAL it counts as, and a text to t.

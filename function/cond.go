@@ -45,6 +45,15 @@ func caseOp() *Function {
 	return f
 }
 
+func hasUntypedNull(args []Expr) bool {
+	for _, a := range args {
+		if a.Type().Kind == types.Null {
+			return true
+		}
+	}
+	return false
+}
+
 func allNull(ts []types.Type) bool {
 	for _, t := range ts {
 		if t.Kind != types.Null {
@@ -235,8 +244,11 @@ func compileCoalesce(c *compiler, n *node, call *Call) error {
 func ifOp() *Function {
 	f := &Function{Name: "IF", form: "<BOOLEAN>, <COMMON>, <COMMON>", lazy: compileCase}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		if len(args) != 3 || args[0].Type().Kind != types.Boolean {
+		if len(args) != 3 || args[0].Type().Kind != types.Boolean && args[0].Type().Kind != types.Null {
 			return nil, types.Type{}, &ArgError{Func: f, Args: typesOf(args)}
+		}
+		if hasUntypedNull(args) {
+			return nil, types.Type{}, errUntypedNull
 		}
 		t, ok := commonType(typesOf(args[1:]))
 		if !ok {
@@ -270,6 +282,9 @@ func nullIfOp() *Function {
 func extremum(name string, sign int) *Function {
 	f := &Function{Name: name, form: "<COMPARABLE>..."}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
+		if hasUntypedNull(args) {
+			return nil, types.Type{}, errUntypedNull
+		}
 		t, ok := commonType(typesOf(args))
 		if len(args) == 0 || !ok || t.IsNested() {
 			return nil, t, &ArgError{Func: f, Args: typesOf(args)}

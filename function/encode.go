@@ -13,7 +13,7 @@ var encodings = []*Function{
 	digest("MD5", 32, text.AppendMD5), digest("SHA1", 40, text.AppendSHA1), digest("SHA224", 56, sha(224)), digest("SHA256", 64, sha(256)),
 	digest("SHA384", 96, sha(384)), digest("SHA512", 128, sha(512)), sha2(),
 	row("TO_BASE64", func(r *kernel.Row) error { r.End(text.AppendBase64(r.Buffer(), r.Bytes(0))); return nil },
-		sig{params: []family{character}, ret: strictly(types.String_)}),
+		sig{params: []family{character}, ret: strictly(types.String_)}, sig{params: []family{binary}, ret: strictly(types.String_)}),
 	fromBase64(),
 	row("BIN", func(r *kernel.Row) error { r.End(text.AppendBin(r.Buffer(), r.Int(0))); return nil },
 		sig{params: []family{integer}, ret: strictly(types.String_)}),

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -117,7 +118,10 @@ var (
 	binary    = family{"<BINARY>", types.Type.IsBinary}
 	numeric   = family{"<NUMERIC>", types.Type.IsNumeric}
 	integer   = family{"<INTEGER>", types.Type.IsInteger}
+	// intOrLess leaves out BIGINT, for which the code that Flink generates for these parameters does not compile.
+	intOrLess = family{"<INT>", func(t types.Type) bool { return t.IsInteger() && t.Kind != types.BigInt }}
 	boolean   = family{"<BOOLEAN>", func(t types.Type) bool { return t.Kind == types.Boolean }}
+	anyType   = family{"<ANY>", func(t types.Type) bool { return t.Kind != types.Null }}
 	timestamp = family{"<TIMESTAMP>", types.Type.IsTimestamp}
 )
 
@@ -208,6 +212,9 @@ func varcharOfFirst(args []Expr) types.Type {
 func nullableOf(r returns) returns {
 	return func(args []Expr) types.Type { return r(args).Nullable() }
 }
+
+// errUntypedNull is the refusal of a bare NULL where nothing gives it a type.
+var errUntypedNull = errors.New("illegal use of NULL: write CAST(NULL AS type)")
 
 // NewNull gives a NULL of type t.
 func NewNull(t types.Type) *Literal { return &Literal{Value: nullOf(t.Nullable())} }

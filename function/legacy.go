@@ -55,7 +55,7 @@ func formatText(s Session) Op {
 
 // fromUnixtime is FROM_UNIXTIME(seconds[, pattern]).
 func fromUnixtime() *Function {
-	f := (&Function{Name: "FROM_UNIXTIME", CanFail: true}).signatures(sig{params: []family{numeric, character}, opt: 1, ret: nullable(types.String_)})
+	f := (&Function{Name: "FROM_UNIXTIME", CanFail: true}).signatures(sig{params: []family{integer, character}, opt: 1, ret: nullable(types.String_)})
 	check := f.resolve
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
 		args, t, err := check(args)

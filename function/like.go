@@ -52,21 +52,22 @@ func matchAll(match func([]byte) bool) Op {
 	}
 }
 
-// texts checks that all arguments are texts; a NULL without type counts as one.
+// texts checks that all arguments are texts.
 func (f *Function) texts(args []Expr, result types.Type) ([]Expr, types.Type, error) {
-	out := make([]Expr, len(args))
-	for i, a := range args {
-		if t := a.Type(); !t.IsString() && t.Kind != types.Null {
+	for _, a := range args {
+		switch t := a.Type(); {
+		case t.Kind == types.Null:
+			return nil, t, errUntypedNull
+		case !t.IsString():
 			return nil, t, &ArgError{Func: f, Args: typesOf(args)}
 		}
-		out[i] = cast(a, orString(a.Type()))
 	}
-	return out, result.WithNotNull(allNotNull(out)), nil
+	return args, result.WithNotNull(allNotNull(args)), nil
 }
 
-// compileLike compiles a pattern; nil for the escape is none.
+// compileLike compiles a pattern; nil for the escape is none, and so is an empty one.
 func compileLike(pattern string, escape *string) (*text.Like, error) {
-	if escape == nil {
+	if escape == nil || *escape == "" {
 		return text.CompileLike(pattern), nil
 	}
 	return text.CompileLikeEscape(pattern, *escape)

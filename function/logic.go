@@ -15,16 +15,18 @@ var logic = []*Function{
 	isBoolOp("IS FALSE", false, false), isBoolOp("IS NOT FALSE", false, true),
 }
 
-// asBoolean casts a NULL without type and refuses what is no BOOLEAN.
-func (f *Function) asBoolean(args []Expr) ([]Expr, error) {
-	out := make([]Expr, len(args))
-	for i, a := range args {
-		if k := a.Type().Kind; k != types.Boolean && k != types.Null {
-			return nil, &ArgError{Func: f, Args: typesOf(args)}
+// checkBooleans refuses what is no BOOLEAN.
+func (f *Function) checkBooleans(args []Expr) error {
+	for _, a := range args {
+		switch a.Type().Kind {
+		case types.Boolean:
+		case types.Null:
+			return errUntypedNull
+		default:
+			return &ArgError{Func: f, Args: typesOf(args)}
 		}
-		out[i] = cast(a, types.New(types.Boolean))
 	}
-	return out, nil
+	return nil
 }
 
 // junction is AND or OR; win is the value of one side that decides alone. The right side is computed only on rows that the left side does not
@@ -32,8 +34,7 @@ func (f *Function) asBoolean(args []Expr) ([]Expr, error) {
 func junction(name string, win bool) *Function {
 	f := &Function{Name: name, format: infix, form: "<BOOLEAN> " + name + " <BOOLEAN>"}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, err := f.asBoolean(args)
-		if err != nil {
+		if err := f.checkBooleans(args); err != nil {
 			return nil, types.Type{}, err
 		}
 		return args, types.New(types.Boolean).WithNotNull(allNotNull(args)), nil
@@ -93,8 +94,7 @@ func notOp() *Function {
 	f := &Function{Name: "NOT", form: "<BOOLEAN>"}
 	f.format = func(_ *Call, args []string) string { return "NOT " + args[0] }
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, err := f.asBoolean(args)
-		if err != nil {
+		if err := f.checkBooleans(args); err != nil {
 			return nil, types.Type{}, err
 		}
 		return args, args[0].Type(), nil
@@ -135,8 +135,7 @@ func orString(t types.Type) types.Type {
 func isBoolOp(name string, want, not bool) *Function {
 	f := &Function{Name: name, format: postfix, form: "<BOOLEAN>"}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, err := f.asBoolean(args)
-		return args, types.New(types.Boolean).Required(), err
+		return args, types.New(types.Boolean).Required(), f.checkBooleans(args)
 	}
 	f.op = func(*Call, Session) (Op, error) {
 		return func(dst *changelog.Column, args []kernel.Vec, n int, _ kernel.Mask) error {

@@ -207,7 +207,7 @@ func rounding(name string) *Function {
 		}
 		return roundedType(t, digits, known)
 	}
-	f.signatures(sig{params: []family{numeric, integer}, opt: 1, ret: ret})
+	f.signatures(sig{params: []family{numeric, intOrLess}, opt: 1, ret: ret})
 	f.op = func(c *Call, _ Session) (Op, error) {
 		from := c.Args[0].Type()
 		return lift(func(r *kernel.Row) error {
@@ -323,13 +323,6 @@ func mod() *Function {
 	percent.Name = "MOD"
 	percent.form = "<EXACT_NUMERIC>, <EXACT_NUMERIC>"
 	percent.format = nil
-	check := percent.resolve
-	percent.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		if len(args) != 2 {
-			return nil, types.Type{}, &ArgError{Func: percent, Args: typesOf(args)}
-		}
-		return check(args)
-	}
 	return percent
 }
 

@@ -1,8 +1,6 @@
 package function
 
 import (
-	"fmt"
-
 	"staunch/changelog"
 	"staunch/kernel"
 	"staunch/types"
@@ -26,7 +24,7 @@ func concatOp() *Function {
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
 		a, b := args[0].Type(), args[1].Type()
 		if a.Kind == types.Null || b.Kind == types.Null {
-			return nil, a, fmt.Errorf("illegal use of NULL: write CAST(NULL AS STRING)")
+			return nil, a, errUntypedNull
 		}
 		var t types.Type
 		switch {
@@ -77,7 +75,7 @@ func concat() *Function {
 
 // concatWS joins the values that are not NULL.
 func concatWS() *Function {
-	f := (&Function{Name: "CONCAT_WS"}).signatures(sig{params: []family{character, character}, more: true, ret: nullable(types.String_)})
+	f := (&Function{Name: "CONCAT_WS"}).signatures(sig{params: []family{character, character}, opt: 1, more: true, ret: strictly(types.String_)})
 	f.op = func(*Call, Session) (Op, error) {
 		return liftNullable(func(r *kernel.Row) error {
 			if r.Null(0) {

@@ -2,6 +2,7 @@ package function
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"staunch/function/javanum"
 	"staunch/function/text"
@@ -22,7 +23,7 @@ var textFunctions = []*Function{
 	trim("TRIM", true, true, varcharOfFirst), trim("LTRIM", true, false, varcharOfFirst), trim("RTRIM", false, true, varcharOfFirst),
 	trim("BTRIM", true, true, strictly(types.String_)),
 	substring("SUBSTRING"), substring("SUBSTR"), side("LEFT", text.Left), side("RIGHT", text.Right),
-	position("POSITION", 0, 1, 3), position("LOCATE", 0, 1, 3), position("INSTR", 1, 0, 2),
+	position("POSITION", 0, 1, 3), position("LOCATE", 0, 1, 3), position("INSTR", 1, 0, 3),
 	row("REPLACE", func(r *kernel.Row) error {
 		r.End(text.AppendReplace(r.Buffer(), r.Bytes(0), r.Bytes(1), r.Bytes(2)))
 		return nil
@@ -31,20 +32,15 @@ var textFunctions = []*Function{
 	overlay(), pad("LPAD", text.AppendLPad), pad("RPAD", text.AppendRPad), repeatText(),
 	row("REVERSE", func(r *kernel.Row) error { r.End(text.AppendReverse(r.Buffer(), r.Bytes(0))); return nil },
 		sig{params: []family{character}, ret: nullable(types.String_)}),
-	row("SPLIT_INDEX", func(r *kernel.Row) error {
-		if part, ok := text.SplitIndex(r.Bytes(0), r.Bytes(1), r.Int(2)); ok {
-			r.PutBytes(part)
-		}
-		return nil
-	}, sig{params: []family{character, character, integer}, ret: nullable(types.String_)}),
+	splitIndex(),
 	row("ASCII", func(r *kernel.Row) error { r.PutInt(int64(text.ASCII(r.Bytes(0)))); return nil },
 		sig{params: []family{character}, ret: strictly(integerType)}),
 	row("CHR", func(r *kernel.Row) error { r.End(text.AppendChr(r.Buffer(), r.Int(0))); return nil },
 		sig{params: []family{integer}, ret: nullable(types.String_)}),
 	affix("STARTSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[:len(x)]) == string(x) }),
 	affix("ENDSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[len(s)-len(x):]) == string(x) }),
-	elt(), textTest("IS_ALPHA", text.IsAlpha), textTest("IS_DIGIT", text.IsDigit),
-	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseDecimal(s, 38, 0); return st != javanum.Invalid }),
+	elt(), textTest("IS_ALPHA", text.IsAlpha, func(types.Type) bool { return false }), textTest("IS_DIGIT", text.IsDigit, types.Type.IsInteger),
+	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseFloat64(s); return st != javanum.Invalid }, types.Type.IsNumeric),
 }
 
 // casing keeps the type; a result that is longer than CHAR(n) is cut, as in Flink.
@@ -85,19 +81,19 @@ func substring(name string) *Function {
 			r.PutBytes(s)
 		}
 		return nil
-	}, sig{params: []family{character, integer, integer}, opt: 1, ret: nullableOf(varcharOfFirst)})
+	}, sig{params: []family{character, intOrLess, intOrLess}, opt: 1, ret: nullableOf(varcharOfFirst)})
 }
 
 func side(name string, f func(s []byte, n int64) []byte) *Function {
 	return row(name, func(r *kernel.Row) error {
 		r.PutBytes(f(r.Bytes(0), r.Int(1)))
 		return nil
-	}, sig{params: []family{character, integer}, ret: nullableOf(varcharOfFirst)})
+	}, sig{params: []family{character, intOrLess}, ret: nullableOf(varcharOfFirst)})
 }
 
 // position finds the text in argument sub in that of argument in; a third argument says where to begin.
 func position(name string, sub, in, most int) *Function {
-	params := []family{character, character, integer}
+	params := []family{character, character, intOrLess}
 	return row(name, func(r *kernel.Row) error {
 		if r.Args() == 3 {
 			r.PutInt(int64(text.PositionFrom(r.Bytes(sub), r.Bytes(in), r.Int(2))))
@@ -121,7 +117,7 @@ func overlay() *Function {
 			r.End(text.AppendOverlay(r.Buffer(), r.Bytes(0), r.Bytes(1), r.Int(2), r.Int(3)))
 		}
 		return nil
-	}, sig{params: []family{character, character, integer, integer}, opt: 1, ret: func(args []Expr) types.Type {
+	}, sig{params: []family{character, character, intOrLess, intOrLess}, opt: 1, ret: func(args []Expr) types.Type {
 		n := min(args[0].Type().Length+args[1].Type().Length, types.MaxLength)
 		return types.NewVarchar(n).WithNotNull(allNotNull(args))
 	}})
@@ -133,7 +129,7 @@ func pad(name string, f func(dst, s []byte, n int64, pad []byte) ([]byte, bool))
 			r.End(out)
 		}
 		return nil
-	}, sig{params: []family{character, integer, character}, ret: strictly(types.String_)})
+	}, sig{params: []family{character, intOrLess, character}, ret: strictly(types.String_)})
 }
 
 func repeatText() *Function {
@@ -144,7 +140,7 @@ func repeatText() *Function {
 		}
 		r.End(out)
 		return nil
-	}, sig{params: []family{character, integer}, ret: strictly(types.String_)})
+	}, sig{params: []family{character, intOrLess}, ret: strictly(types.String_)})
 	f.CanFail = true
 	return f
 }
@@ -158,7 +154,7 @@ func affix(name string, f func(s, x []byte) bool) *Function {
 func elt() *Function {
 	f := &Function{Name: "ELT", form: "<INTEGER>, <CHARACTER>... | <INTEGER>, <BINARY>..."}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		if len(args) < 2 || !integer.has(args[0].Type()) {
+		if len(args) < 2 || !intOrLess.has(args[0].Type()) {
 			return nil, types.Type{}, &ArgError{Func: f, Args: typesOf(args)}
 		}
 		t, ok := commonType(typesOf(args[1:]))
@@ -184,14 +180,41 @@ func elt() *Function {
 	return f
 }
 
-// textTest is a test of a text that is FALSE for NULL.
-func textTest(name string, f func([]byte) bool) *Function {
-	fn := (&Function{Name: name}).signatures(sig{params: []family{character}, ret: func([]Expr) types.Type { return booleanType.Required() }})
-	fn.op = func(*Call, Session) (Op, error) {
+// textTest is a test of a text that is FALSE for NULL; of other types the type alone decides, as in Flink, NULL or not.
+func textTest(name string, f func([]byte) bool, other func(types.Type) bool) *Function {
+	fn := (&Function{Name: name}).signatures(sig{params: []family{anyType}, ret: func([]Expr) types.Type { return booleanType.Required() }})
+	fn.op = func(c *Call, _ Session) (Op, error) {
+		if t := c.Args[0].Type(); !t.IsString() {
+			yes := other(t)
+			return liftNullable(func(r *kernel.Row) error { r.PutBool(yes); return nil }), nil
+		}
 		return liftNullable(func(r *kernel.Row) error {
 			r.PutBool(!r.Null(0) && f(r.Bytes(0)))
 			return nil
 		}), nil
 	}
 	return fn
+}
+
+// splitIndex is SPLIT_INDEX(text, separator, index); the separator may be the code of a character.
+func splitIndex() *Function {
+	f := (&Function{Name: "SPLIT_INDEX"}).signatures(
+		sig{params: []family{character, character, intOrLess}, ret: nullable(types.String_)},
+		sig{params: []family{character, intOrLess, intOrLess}, ret: nullable(types.String_)})
+	f.op = func(c *Call, _ Session) (Op, error) {
+		byCode := c.Args[1].Type().IsInteger()
+		var sep []byte
+		return lift(func(r *kernel.Row) error {
+			if byCode {
+				sep = utf8.AppendRune(sep[:0], rune(r.Int(1)))
+			} else {
+				sep = r.Bytes(1)
+			}
+			if part, ok := text.SplitIndex(r.Bytes(0), sep, r.Int(2)); ok {
+				r.PutBytes(part)
+			}
+			return nil
+		}), nil
+	}
+	return f
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"staunch/function/datetime"
+	"staunch/function/javanum"
 	"staunch/kernel"
 	"staunch/types"
 )
@@ -55,7 +56,7 @@ func extractor(name string, t types.Type, s Session) (func(int64) int64, error) 
 	switch {
 	case t.Kind == types.Date:
 		return func(v int64) int64 { return datetime.ExtractDate(u, v) }, nil
-	case t.Kind == types.Time && (u <= datetime.Hour || u == datetime.Epoch):
+	case t.Kind == types.Time && u <= datetime.Hour:
 		return func(v int64) int64 { return datetime.ExtractTime(u, int32(v)) }, nil
 	case t.Kind == types.Timestamp, t.Kind == types.TimestampLTZ && u == datetime.Epoch:
 		return func(v int64) int64 { return datetime.ExtractTimestamp(u, v, units) }, nil
@@ -139,7 +140,7 @@ func timestampAdd() *Function {
 		} else if ms, ok := u.Millis(); ok {
 			one = NewInt(types.Type{Kind: types.IntervalDayTime, Precision: 3}, ms)
 			if u < datetime.Day && t.Type().Kind == types.Date {
-				t = cast(t, types.NewTimestamp(0))
+				t = cast(t, types.NewTimestamp(6))
 			}
 		} else {
 			return nil, fmt.Errorf("TIMESTAMPADD with the unit %s is not supported yet", unit)
@@ -153,13 +154,13 @@ func timestampAdd() *Function {
 	return f
 }
 
-// pairOfTimes casts two points of time to the same type and gives it.
-func (f *Function) pairOfTimes(args []Expr) ([]Expr, types.Type, error) {
+// pairOfTimes casts two points of time to the same type and gives it; mixed allows a DATE with a TIMESTAMP.
+func (f *Function) pairOfTimes(args []Expr, mixed bool) ([]Expr, types.Type, error) {
 	if len(args) == 2 && isDatetime(args[0].Type()) && isDatetime(args[1].Type()) {
 		a, b := args[0].Type(), args[1].Type()
 		t, ok := common2(a, b)
 		switch {
-		case ok:
+		case ok || !mixed:
 		case a.Kind == types.Date && b.IsTimestamp():
 			t, ok = b, true
 		case b.Kind == types.Date && a.IsTimestamp():
@@ -179,7 +180,7 @@ func timestampDiff() *Function {
 		return "TIMESTAMPDIFF(" + c.Unit + ", " + args[0] + ", " + args[1] + ")"
 	}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, _, err := f.pairOfTimes(args)
+		args, _, err := f.pairOfTimes(args, true)
 		if err != nil {
 			return nil, types.Type{}, err
 		}
@@ -229,7 +230,7 @@ func differ(name string, t types.Type, s Session) (func(a, b int64) int64, error
 func minusDates() *Function {
 	f := &Function{Name: "MINUS DATES", form: "<DATETIME>, <DATETIME>"}
 	f.expand = func(unit string, args []Expr) (Expr, error) {
-		args, _, err := f.pairOfTimes(args)
+		args, _, err := f.pairOfTimes(args, false)
 		if err != nil {
 			return nil, err
 		}
@@ -340,12 +341,12 @@ func toTimestampLTZ() *Function {
 		return types.NewTimestampLTZ(int(p))
 	}
 	f.signatures(
-		sig{params: []family{numeric, integer}, opt: 1, ret: ofNumber},
+		sig{params: []family{numeric, {"<INT>", func(t types.Type) bool { return t.Kind == types.Int }}}, opt: 1, ret: ofNumber},
 		sig{params: []family{character, character, character}, opt: 2, ret: nullable(types.NewTimestampLTZ(3))})
 	check := f.resolve
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
 		args, t, err := check(args)
-		if err == nil && args[0].Type().IsNumeric() {
+		if err == nil && args[0].Type().IsExact() {
 			args = append([]Expr{cast(args[0], bigint)}, args[1:]...)
 		}
 		return args, t, err
@@ -367,6 +368,7 @@ func epochToLTZ(c *Call) (Op, error) {
 		}
 	}
 	units := c.T.UnitsPerSecond()
+	approx := c.Args[0].Type().IsApprox()
 	return lift(func(r *kernel.Row) error {
 		p := int64(3)
 		if r.Args() == 2 {
@@ -374,7 +376,16 @@ func epochToLTZ(c *Call) (Op, error) {
 				return fmt.Errorf("the precision of TO_TIMESTAMP_LTZ must be between 0 and 9, not %d", p)
 			}
 		}
-		if v, ok := datetime.InstantOfNumber(r.Int(0), int(p), units); ok {
+		number := int64(0)
+		switch {
+		case !approx:
+			number = r.Int(0)
+		case p == 0: // seconds with a fraction count to the millisecond
+			number, p = javanum.Float64ToInt64(r.Float(0)*1000), 3
+		default:
+			number = javanum.Float64ToInt64(r.Float(0))
+		}
+		if v, ok := datetime.InstantOfNumber(number, int(p), units); ok {
 			r.PutInt(v)
 		}
 		return nil

@@ -372,6 +372,9 @@ func (b *binder) in(e *ast.In) (function.Expr, error) {
 }
 
 func (b *binder) like(e *ast.Like) (function.Expr, error) {
+	if e.Op == "ILIKE" || e.Op == "RLIKE" {
+		return nil, fail(e, fmt.Sprintf("operator %s does not exist in Flink", e.Op), "use LIKE of LOWER(..), or REGEXP(text, pattern)")
+	}
 	out, err := b.bindCall(e, e.Op, some(e.X, e.Pattern, e.Escape)...)
 	if err != nil || !e.Not {
 		return out, err

@@ -232,8 +232,10 @@ func TestVectors(t *testing.T) {
 	}
 	constants := len(agree)
 	schema, in := table(t)
-	for _, v := range readVectors(t, "columns/expressions.tsv") {
-		run(v, schema, in)
+	for _, file := range []string{"columns/expressions.tsv", "columns/more.tsv"} {
+		for _, v := range readVectors(t, file) {
+			run(v, schema, in)
+		}
 	}
 	t.Logf("%d of %d expressions agree: %d over constants, %d over columns; %d differ on purpose",
 		len(agree), total, constants, len(agree)-constants, len(differ))
