@@ -14,15 +14,15 @@ func Nearest(name string, known []string) (string, bool) {
 		if abs(len(k)-len(name)) >= bestDist {
 			continue
 		}
-		if d := distance(name, k); d < bestDist {
+		if d := Distance(name, k); d < bestDist {
 			best, bestDist = k, d
 		}
 	}
 	return best, bestDist <= limit
 }
 
-// distance is the optimal string alignment distance between a and b, by bytes.
-func distance(a, b string) int {
+// Distance is the optimal string alignment distance between a and b, by bytes: letters to insert, delete, replace or swap with a neighbour.
+func Distance(a, b string) int {
 	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j

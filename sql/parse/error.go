@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"staunch/fault"
+	"staunch/config"
 	"staunch/sql/ast"
 )
 
@@ -139,39 +140,13 @@ func near(found string, candidates []string) string {
 	}
 	best, bestDist := "", limit+1
 	for _, c := range candidates {
-		if c == found || len(c) < 3 {
+		if c == found || len(c) < 3 || len(c)-len(found) > limit || len(found)-len(c) > limit {
 			continue
 		}
-		d := distance(found, c)
+		d := config.Distance(found, c)
 		if d < bestDist {
 			best, bestDist = c, d
 		}
 	}
 	return best
-}
-
-// distance is the number of letters to insert, delete, replace or swap with a neighbour (optimal string alignment).
-func distance(a, b string) int {
-	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
-		return 3
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
 }
