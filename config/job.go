@@ -192,7 +192,7 @@ func isGoneOrFamily(key string) bool {
 		return true
 	}
 	for _, o := range jobOptions() {
-		if abs(len(o.Key)-len(key)) <= 2 && distance(o.Key, key) <= 2 {
+		if abs(len(o.Key)-len(key)) <= 2 && Distance(o.Key, key) <= 2 {
 			return false
 		}
 	}

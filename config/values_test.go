@@ -216,7 +216,7 @@ func TestNearest(t *testing.T) {
 	if got, ok := Nearest("completely.other", known); ok {
 		t.Error(got)
 	}
-	if !slices.Equal([]int{distance("ab", "ba"), distance("", "abc"), distance("kitten", "sitting")}, []int{1, 3, 3}) {
+	if !slices.Equal([]int{Distance("ab", "ba"), Distance("", "abc"), Distance("kitten", "sitting")}, []int{1, 3, 3}) {
 		t.Error("distance")
 	}
 }
