@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"staunch/fault"
 	"staunch/config"
+	"staunch/fault"
 	"staunch/sql/ast"
 )
 
