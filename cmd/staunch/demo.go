@@ -270,6 +270,7 @@ func (d *demo) until(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	defer d.say.live("")
+	var shown time.Time
 	for {
 		if err := d.look(); err != nil {
 			return err
@@ -277,8 +278,10 @@ func (d *demo) until(ctx context.Context, done func() (bool, error)) error {
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
-		acked := d.feed.acked.Load()
-		d.say.live(fmt.Sprintf("topic %s  visible %s  %s", count(acked), count(d.table.rows), bar(d.table.rows, acked, d.records)))
+		if acked, now := d.feed.acked.Load(), time.Now(); now.Sub(shown) > 100*time.Millisecond {
+			shown = now
+			d.say.live(fmt.Sprintf("topic %s  visible %s  %s", count(acked), count(d.table.rows), bar(d.table.rows, acked, d.records)))
+		}
 		if err := d.alive(ctx, tick); err != nil {
 			return err
 		}

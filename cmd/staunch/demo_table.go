@@ -133,7 +133,7 @@ func (t *demoTable) pending() (n int, err error) {
 // certificateText shows a certificate with the verdicts on its files.
 func certificateText(c *commit.Certified) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "checkpoint %d of job '%s', written by its attempt %d; done by attempt %d\n", c.Checkpoint, c.Job, c.Epoch, c.Done.Epoch)
+	fmt.Fprintf(&b, "checkpoint %d of job '%s', written in epoch %d and done in epoch %d (an epoch is one life of the job)\n", c.Checkpoint, c.Job, c.Epoch, c.Done.Epoch)
 	fmt.Fprintf(&b, "sha-256 %s\n", c.Hash)
 	if c.Previous != "" {
 		fmt.Fprintf(&b, "after   %s\n", c.Previous)

@@ -28,9 +28,17 @@ func demoBinary(t *testing.T) string {
 	return bin
 }
 
-// TestDemo runs the demo, twice in the same folder (P1).
 func TestDemo(t *testing.T) {
-	bin, dir := demoBinary(t), filepath.Join(t.TempDir(), "it's a demo")
+	bin := demoBinary(t)
+	t.Run("to the end", func(t *testing.T) { demoToTheEnd(t, bin) })
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) { demoEnded(t, bin, sig) })
+	}
+}
+
+// demoToTheEnd runs the demo, twice in the same folder (P1).
+func demoToTheEnd(t *testing.T, bin string) {
+	dir := filepath.Join(t.TempDir(), "it's a demo")
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		cmd := exec.CommandContext(ctx, bin, "demo", "--records", "50000", "--dir", dir)
@@ -167,48 +175,48 @@ func TestShellWord(t *testing.T) {
 	}
 }
 
-// TestDemoInterrupted ends a demo with SIGINT, or kills it, while its job runs: broker and job must be gone.
-func TestDemoInterrupted(t *testing.T) {
-	bin := demoBinary(t)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		dir := filepath.Join(t.TempDir(), "demo")
-		cmd := exec.Command(bin, "demo", "--records", "50000", "--dir", dir)
-		out, err := cmd.StdoutPipe()
+// demoEnded ends a demo by a signal while its job runs: broker and job must be gone.
+func demoEnded(t *testing.T, bin string, sig syscall.Signal) {
+	cmd := exec.Command(bin, "demo", "--records", "50000", "--dir", filepath.Join(t.TempDir(), "demo"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var children []string
+	for s := bufio.NewScanner(out); s.Scan(); {
+		if strings.Contains(s.Text(), "checkpoint   1 is visible") {
+			if children = childrenOf(t, cmd.Process.Pid); len(children) != 2 {
+				t.Errorf("children: %v", children)
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); sig == syscall.SIGINT && code != exitInterrupted {
+		t.Errorf("exit code %d: %v", code, err)
+	}
+	if children == nil {
+		t.Fatal("no checkpoint was shown")
+	}
+	gone := time.After(10 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for _, c := range children {
+		pid, err := strconv.Atoi(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var children []string
-		for s := bufio.NewScanner(out); s.Scan(); {
-			if strings.Contains(s.Text(), "checkpoint   1 is visible") {
-				if children = childrenOf(t, cmd.Process.Pid); len(children) != 2 {
-					t.Errorf("children: %v", children)
-				}
-				if err := cmd.Process.Signal(sig); err != nil {
-					t.Fatal(err)
-				}
+		for processStart(pid) != "" {
+			select {
+			case <-gone:
+				t.Fatalf("after %s the child %s still runs", sig, c)
+			case <-tick.C:
 			}
-		}
-		err = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); sig == syscall.SIGINT && code != exitInterrupted {
-			t.Errorf("exit code %d: %v", code, err)
-		}
-		if children == nil {
-			t.Fatal("no checkpoint was shown")
-		}
-		for _, c := range children {
-			gone := time.After(10 * time.Second)
-			tick := time.NewTicker(10 * time.Millisecond)
-			for pid, err := strconv.Atoi(c); processStart(pid) != "" && err == nil; {
-				select {
-				case <-gone:
-					t.Fatalf("after %s the child %s still runs", sig, c)
-				case <-tick.C:
-				}
-			}
-			tick.Stop()
 		}
 	}
 }
