@@ -18,7 +18,8 @@ var comparison = []*Function{
 func comparisonOp(sign string) *Function {
 	f := &Function{Name: sign, format: infix, form: "<COMPARABLE_TYPE> " + sign + " <COMPARABLE_TYPE>"}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, t, err := f.comparable(args, sign == "=" || sign == "<>")
+		equality := sign == "=" || sign == "<>"
+		args, t, err := f.comparable(args, equality, equality)
 		if err != nil {
 			return nil, t, err
 		}
@@ -37,8 +38,8 @@ func comparisonOp(sign string) *Function {
 	return f
 }
 
-// comparable casts a and b to the type in which they are compared.
-func (f *Function) comparable(args []Expr, equality bool) ([]Expr, types.Type, error) {
+// comparable casts a and b to the type in which they are compared; first is of [comparisonType].
+func (f *Function) comparable(args []Expr, equality, first bool) ([]Expr, types.Type, error) {
 	a, b := args[0].Type(), args[1].Type()
 	switch {
 	case a.Kind == types.Null && b.Kind == types.Null:
@@ -53,7 +54,7 @@ func (f *Function) comparable(args []Expr, equality bool) ([]Expr, types.Type, e
 	case equality && (a.IsString() && b.IsNumeric() || a.IsNumeric() && b.IsString()):
 		return nil, a, fmt.Errorf("implicit type conversion between %s and %s is not supported: write CAST(.. AS %s)", a.Nullable(), b.Nullable(), numberOf(a, b))
 	}
-	t, ok := comparisonType(a, b)
+	t, ok := comparisonType(a, b, first)
 	if !ok {
 		return nil, t, &ArgError{Func: f, Args: typesOf(args)}
 	}
@@ -70,9 +71,9 @@ func (f *Function) comparable(args []Expr, equality bool) ([]Expr, types.Type, e
 	return []Expr{cast(args[0], t), cast(args[1], t)}, t, nil
 }
 
-// tryRead casts a text to t by TRY_CAST.
+// tryRead casts a text to t by TRY_CAST, unless it is a constant, which must be right.
 func tryRead(e Expr, t types.Type) Expr {
-	if e.Type().IsString() {
+	if _, constant := lit(e); e.Type().IsString() && !constant {
 		return &Cast{Arg: e, T: t.WithNotNull(e.Type().NotNull), Try: true, Implicit: true}
 	}
 	return cast(e, t)
@@ -210,7 +211,7 @@ func compareBytes(sign string, dst []bool, a, b kernel.Vec) {
 func distinctOp(name string, not bool) *Function {
 	f := &Function{Name: name, format: infix, form: "<COMPARABLE_TYPE> " + name + " <COMPARABLE_TYPE>"}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
-		args, t, err := f.comparable(args, true)
+		args, t, err := f.comparable(args, true, false)
 		if err != nil {
 			return nil, t, err
 		}
@@ -292,12 +293,15 @@ func inOp() *Function {
 	return f
 }
 
-// In gives x IN (list), or its negation, as comparisons or as one look-up.
+// In gives x IN (list), or its negation, as comparisons or as one look-up. The list is cast to the type of x where one of them is text.
 func In(x Expr, list []Expr, not bool) (Expr, error) {
-	var out Expr
+	cast, err := inList(x, list)
+	if err != nil {
+		return nil, err
+	}
 	lookup := len(list) > 3
 	eqs, constants := make([]Expr, len(list)), make([]Expr, len(list))
-	for i, e := range list {
+	for i, e := range cast {
 		eq, err := Lookup("=").Bind(x, e)
 		if err != nil {
 			return nil, err
@@ -308,22 +312,43 @@ func In(x Expr, list []Expr, not bool) (Expr, error) {
 		_, isLit := lit(c.Args[1])
 		lookup = lookup && isLit && c.Args[0] == x && lookupable(x.Type(), c.Args[1].Type())
 	}
+	out := eqs[0]
 	if lookup {
-		var err error
-		if out, err = Lookup("IN").Bind(append([]Expr{x}, constants...)...); err != nil {
-			return nil, err
-		}
-	} else {
-		out = eqs[0]
-		for _, eq := range eqs[1:] {
-			var err error
-			if out, err = Lookup("OR").Bind(out, eq); err != nil {
-				return nil, err
-			}
+		out, err = Lookup("IN").Bind(append([]Expr{x}, constants...)...)
+	}
+	for _, eq := range eqs[1:] {
+		if !lookup && err == nil {
+			out, err = Lookup("OR").Bind(out, eq)
 		}
 	}
-	if not {
-		return Lookup("NOT").Bind(out)
+	if err != nil || !not {
+		return out, err
+	}
+	return Lookup("NOT").Bind(out)
+}
+
+// inList casts the list of IN: texts to the type of an x that is none, numbers to text for an x that is text.
+func inList(x Expr, list []Expr) ([]Expr, error) {
+	errTypes := fmt.Errorf("the values of an IN list must have compatible types, not %s", typeList(typesOf(list)))
+	if t, ok := commonType(typesOf(list), calcite); !ok && t.Kind != types.Null {
+		return nil, errTypes
+	}
+	out := make([]Expr, len(list))
+	casts := false
+	for i, e := range list {
+		a, b := x.Type(), e.Type()
+		to := a
+		if a.IsString() {
+			to = types.String_
+		}
+		out[i] = e
+		if a.Kind != types.Null && b.Kind != types.Null && a.IsString() != b.IsString() && castRefused(b, to) == "" {
+			out[i] = &Cast{Arg: e, T: to.WithNotNull(b.NotNull), Implicit: true}
+			casts = true
+		}
+	}
+	if casts && hasUntypedNull(list) {
+		return nil, errTypes
 	}
 	return out, nil
 }

@@ -28,7 +28,7 @@ func caseOp() *Function {
 			}
 			out[i] = cast(out[i], types.New(types.Boolean))
 		}
-		t, ok := commonType(results)
+		t, ok := commonType(results, calcite)
 		if !ok {
 			if allNull(results) {
 				return nil, t, fmt.Errorf("a CASE needs one result that is not NULL")
@@ -179,7 +179,7 @@ func coalesceOp(name string) *Function {
 		if len(args) == 0 || name == "IFNULL" && len(args) != 2 {
 			return nil, types.Type{}, &ArgError{Func: f, Args: typesOf(args)}
 		}
-		t, ok := commonType(typesOf(args))
+		t, ok := commonType(typesOf(args), merged)
 		if !ok {
 			return nil, t, errIllegalMix(name, typesOf(args))
 		}
@@ -250,7 +250,7 @@ func ifOp() *Function {
 		if hasUntypedNull(args) {
 			return nil, types.Type{}, errUntypedNull
 		}
-		t, ok := commonType(typesOf(args[1:]))
+		t, ok := commonType(typesOf(args[1:]), calcite)
 		if !ok {
 			return nil, t, &ArgError{Func: f, Args: typesOf(args)}
 		}
@@ -285,7 +285,7 @@ func extremum(name string, sign int) *Function {
 		if hasUntypedNull(args) {
 			return nil, types.Type{}, errUntypedNull
 		}
-		t, ok := commonType(typesOf(args))
+		t, ok := commonType(typesOf(args), merged)
 		if len(args) == 0 || !ok || t.IsNested() {
 			return nil, t, &ArgError{Func: f, Args: typesOf(args)}
 		}

@@ -83,7 +83,7 @@ func sha2() *Function {
 
 func fromBase64() *Function {
 	f := &Function{Name: "FROM_BASE64", CanFail: true}
-	f.signatures(sig{params: []family{character}, ret: strictly(types.String_)})
+	f.signatures(sig{params: []family{character}, ret: strictly(types.String_)}, sig{params: []family{binary}, ret: strictly(types.String_)})
 	f.op = func(*Call, Session) (Op, error) {
 		var decoded []byte
 		return lift(func(r *kernel.Row) error {

@@ -121,7 +121,6 @@ var (
 	// intOrLess leaves out BIGINT, for which the code that Flink generates for these parameters does not compile.
 	intOrLess = family{"<INT>", func(t types.Type) bool { return t.IsInteger() && t.Kind != types.BigInt }}
 	boolean   = family{"<BOOLEAN>", func(t types.Type) bool { return t.Kind == types.Boolean }}
-	anyType   = family{"<ANY>", func(t types.Type) bool { return t.Kind != types.Null }}
 	timestamp = family{"<TIMESTAMP>", types.Type.IsTimestamp}
 )
 

@@ -44,20 +44,21 @@ func arithmeticType(op byte, a, b types.Type) types.Type {
 	return types.NewDecimal(typeOf(a.Precision, a.Scale, b.Precision, b.Scale))
 }
 
-// approxType is the type of arithmetic of which one operand is FLOAT or DOUBLE: DOUBLE with DECIMAL, FLOAT as soon as one is FLOAT.
+// approxType is the type of arithmetic of which one operand is FLOAT or DOUBLE: DOUBLE with DECIMAL; of FLOAT and DOUBLE the first decides.
 func approxType(a, b types.Type) types.Type {
 	switch {
 	case a.Kind == types.Decimal || b.Kind == types.Decimal:
 		return types.New(types.Double)
-	case a.Kind == types.Float || b.Kind == types.Float:
-		return types.New(types.Float)
+	case a.IsApprox():
+		return types.New(a.Kind)
 	}
-	return types.New(types.Double)
+	return types.New(b.Kind)
 }
 
-// commonType is the type that can hold values of all ts (Calcite's least restrictive type), nullable if one of them is; ok is false if there is
-// none. NULLs without a type are left out and make it nullable.
-func commonType(ts []types.Type) (types.Type, bool) {
+// commonType is the type that can hold values of all ts, nullable if one of them is; ok is false if there is none. NULLs without a type are
+// left out and make it nullable. There are two kinds in Flink: the planner's (calcite) for operators, CASE and IF, and the one of its own
+// functions (merged).
+func commonType(ts []types.Type, rule func(a, b types.Type) (types.Type, bool)) (types.Type, bool) {
 	var out types.Type
 	first, notNull := true, true
 	for _, t := range ts {
@@ -71,14 +72,28 @@ func commonType(ts []types.Type) (types.Type, bool) {
 			continue
 		}
 		var ok bool
-		if out, ok = common2(out, t); !ok {
+		if out, ok = rule(out, t); !ok {
 			return out, false
 		}
 	}
 	return out.WithNotNull(notNull && !first), !first
 }
 
-func common2(a, b types.Type) (types.Type, bool) {
+// merged is the common type for COALESCE, IFNULL, GREATEST, LEAST and ELT (Flink: LogicalTypeMerging).
+func merged(a, b types.Type) (types.Type, bool) {
+	switch {
+	case a.IsTimestamp() && b.IsTimestamp() && a.Kind != b.Kind:
+		return types.NewTimestampLTZ(max(a.Precision, b.Precision)), true
+	case a.IsApprox() && b.IsApprox() && a.Kind != b.Kind:
+		return types.New(types.Double), true
+	case a.Kind == types.Decimal && b.Kind == types.Float:
+		return types.New(types.Float), true
+	}
+	return calcite(a, b)
+}
+
+// calcite is the common type for operators, CASE and IF (Calcite: least restrictive type).
+func calcite(a, b types.Type) (types.Type, bool) {
 	switch {
 	case a.Same(b):
 		return a, true
@@ -96,24 +111,28 @@ func common2(a, b types.Type) (types.Type, bool) {
 		}
 		return types.NewDecimal(p, s), true
 	case a.IsNumeric() && b.IsNumeric():
-		if a.Kind == types.Double || b.Kind == types.Double || a.Kind == types.Decimal || b.Kind == types.Decimal {
-			return types.New(types.Double), true
-		}
-		return types.New(types.Float), true
+		return approxType(a, b), true
 	case a.IsString() && b.IsString():
 		return types.NewVarchar(max(a.Length, b.Length)), true
 	case a.IsBinary() && b.IsBinary():
 		return types.Type{Kind: types.Varbinary, Length: max(a.Length, b.Length)}, true
-	case a.Kind == b.Kind && (a.IsTimestamp() || a.Kind == types.Time || a.Kind == types.IntervalDayTime):
+	case a.IsTimestamp() && b.IsTimestamp(): // of mixed ones the first decides
+		a.Precision = max(a.Precision, b.Precision)
+		return a, true
+	case a.Kind == b.Kind && (a.Kind == types.Time || a.Kind == types.IntervalDayTime):
 		a.Precision = max(a.Precision, b.Precision)
 		return a, true
 	}
 	return a, false
 }
 
-// comparisonType is the type in which a and b are compared; ok is false if they are not comparable.
-func comparisonType(a, b types.Type) (types.Type, bool) {
-	if t, ok := common2(a, b); ok {
+// comparisonType is the type in which a and b are compared; ok is false if they are not comparable. Of FLOAT and DOUBLE the first decides for = and
+// <>, else it is DOUBLE.
+func comparisonType(a, b types.Type, first bool) (types.Type, bool) {
+	if a.IsTimestamp() && b.IsTimestamp() || a.IsApprox() && b.IsApprox() && !first {
+		return merged(a, b)
+	}
+	if t, ok := calcite(a, b); ok {
 		return t, !t.IsNested()
 	}
 	// A text is compared as what stands on the other side.

@@ -61,7 +61,7 @@ func (x *regexes) get(pattern []byte) (*text.Regexp, error) {
 func regexFunction(name string, ret returns, least, most int, match func(*kernel.Row, *text.Regexp), bad func(*kernel.Row)) *Function {
 	params := []family{character, character, character}
 	if name == "REGEXP_EXTRACT" {
-		params[2] = intOrLess
+		params[2] = integer
 	}
 	f := (&Function{Name: name, CanFail: true}).signatures(sig{params: params[:most], opt: most - least, ret: ret})
 	f.op = func(c *Call, _ Session) (Op, error) {

@@ -23,7 +23,7 @@ var textFunctions = []*Function{
 	trim("TRIM", true, true, varcharOfFirst), trim("LTRIM", true, false, varcharOfFirst), trim("RTRIM", false, true, varcharOfFirst),
 	trim("BTRIM", true, true, strictly(types.String_)),
 	substring("SUBSTRING"), substring("SUBSTR"), side("LEFT", text.Left), side("RIGHT", text.Right),
-	position("POSITION", 0, 1, 3), position("LOCATE", 0, 1, 3), position("INSTR", 1, 0, 3),
+	position("POSITION"), position("LOCATE"), instr(),
 	row("REPLACE", func(r *kernel.Row) error {
 		r.End(text.AppendReplace(r.Buffer(), r.Bytes(0), r.Bytes(1), r.Bytes(2)))
 		return nil
@@ -40,7 +40,7 @@ var textFunctions = []*Function{
 	affix("STARTSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[:len(x)]) == string(x) }),
 	affix("ENDSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[len(s)-len(x):]) == string(x) }),
 	elt(), textTest("IS_ALPHA", text.IsAlpha, func(types.Type) bool { return false }), textTest("IS_DIGIT", text.IsDigit, types.Type.IsInteger),
-	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseFloat64(s); return st != javanum.Invalid }, types.Type.IsNumeric),
+	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseFloat64(s); return st != javanum.Invalid }, func(t types.Type) bool { return t.Kind != types.Decimal }),
 }
 
 // casing keeps the type; a result that is longer than CHAR(n) is cut, as in Flink.
@@ -91,17 +91,63 @@ func side(name string, f func(s []byte, n int64) []byte) *Function {
 	}, sig{params: []family{character, intOrLess}, ret: nullableOf(varcharOfFirst)})
 }
 
-// position finds the text in argument sub in that of argument in; a third argument says where to begin.
-func position(name string, sub, in, most int) *Function {
-	params := []family{character, character, intOrLess}
+// position finds its first argument in the second; a third says where to begin.
+func position(name string) *Function {
 	return row(name, func(r *kernel.Row) error {
 		if r.Args() == 3 {
-			r.PutInt(int64(text.PositionFrom(r.Bytes(sub), r.Bytes(in), r.Int(2))))
+			r.PutInt(int64(text.PositionFrom(r.Bytes(0), r.Bytes(1), r.Int(2))))
 		} else {
-			r.PutInt(int64(text.Position(r.Bytes(sub), r.Bytes(in))))
+			r.PutInt(int64(text.Position(r.Bytes(0), r.Bytes(1))))
 		}
 		return nil
-	}, sig{params: params[:most], opt: most - 2, ret: strictly(integerType)})
+	}, sig{params: []family{character, character, intOrLess}, opt: 1, ret: strictly(integerType)})
+}
+
+// instr is INSTR(text, sub[, start[, nth]]): the place of the nth sub from a place on, a negative one counting from the end and searching
+// backwards. Places are code points from 1; finds may overlap.
+func instr() *Function {
+	f := row("INSTR", func(r *kernel.Row) error {
+		start, nth := int64(1), int64(1)
+		if r.Args() > 2 {
+			start = r.Int(2)
+		}
+		if r.Args() > 3 {
+			nth = r.Int(3)
+		}
+		if nth < 1 {
+			return fmt.Errorf("INSTR: the number of the find must be positive, not %d", nth)
+		}
+		r.PutInt(findNth(r.Bytes(1), r.Bytes(0), start, nth))
+		return nil
+	}, sig{params: []family{character, character, intOrLess, intOrLess}, opt: 2, ret: strictly(integerType)})
+	f.CanFail = true
+	return f
+}
+
+func findNth(sub, s []byte, start, nth int64) int64 {
+	switch {
+	case len(sub) == 0:
+		return 1
+	case start == 0:
+		return 0
+	case start > 0:
+		for at := start; ; at++ {
+			if at = int64(text.PositionFrom(sub, s, at)); at == 0 {
+				return 0
+			}
+			if nth--; nth == 0 {
+				return at
+			}
+		}
+	}
+	for at := int64(text.CharLength(s)) + start + 1; at > 0; at-- {
+		if rest := text.Substring(s, at); len(rest) >= len(sub) && string(rest[:len(sub)]) == string(sub) {
+			if nth--; nth == 0 {
+				return at
+			}
+		}
+	}
+	return 0
 }
 
 func translate(r *kernel.Row) error {
@@ -117,7 +163,7 @@ func overlay() *Function {
 			r.End(text.AppendOverlay(r.Buffer(), r.Bytes(0), r.Bytes(1), r.Int(2), r.Int(3)))
 		}
 		return nil
-	}, sig{params: []family{character, character, intOrLess, intOrLess}, opt: 1, ret: func(args []Expr) types.Type {
+	}, sig{params: []family{character, character, integer, integer}, opt: 1, ret: func(args []Expr) types.Type {
 		n := min(args[0].Type().Length+args[1].Type().Length, types.MaxLength)
 		return types.NewVarchar(n).WithNotNull(allNotNull(args))
 	}})
@@ -157,7 +203,7 @@ func elt() *Function {
 		if len(args) < 2 || !intOrLess.has(args[0].Type()) {
 			return nil, types.Type{}, &ArgError{Func: f, Args: typesOf(args)}
 		}
-		t, ok := commonType(typesOf(args[1:]))
+		t, ok := commonType(typesOf(args[1:]), merged)
 		if !ok || !t.IsString() && !t.IsBinary() {
 			return nil, t, &ArgError{Func: f, Args: typesOf(args)}
 		}
@@ -182,7 +228,7 @@ func elt() *Function {
 
 // textTest is a test of a text that is FALSE for NULL; of other types the type alone decides, as in Flink, NULL or not.
 func textTest(name string, f func([]byte) bool, other func(types.Type) bool) *Function {
-	fn := (&Function{Name: name}).signatures(sig{params: []family{anyType}, ret: func([]Expr) types.Type { return booleanType.Required() }})
+	fn := (&Function{Name: name}).signatures(sig{params: []family{{"<CHARACTER_OR_NUMERIC>", func(t types.Type) bool { return t.IsString() || t.IsNumeric() }}}, ret: func([]Expr) types.Type { return booleanType.Required() }})
 	fn.op = func(c *Call, _ Session) (Op, error) {
 		if t := c.Args[0].Type(); !t.IsString() {
 			yes := other(t)
@@ -206,6 +252,9 @@ func splitIndex() *Function {
 		var sep []byte
 		return lift(func(r *kernel.Row) error {
 			if byCode {
+				if code := r.Int(1); code < 1 || code > 255 {
+					return nil
+				}
 				sep = utf8.AppendRune(sep[:0], rune(r.Int(1)))
 			} else {
 				sep = r.Bytes(1)

@@ -2,6 +2,7 @@ package function
 
 import (
 	"fmt"
+	"math"
 
 	"staunch/function/datetime"
 	"staunch/function/javanum"
@@ -58,7 +59,7 @@ func extractor(name string, t types.Type, s Session) (func(int64) int64, error) 
 		return func(v int64) int64 { return datetime.ExtractDate(u, v) }, nil
 	case t.Kind == types.Time && u <= datetime.Hour:
 		return func(v int64) int64 { return datetime.ExtractTime(u, int32(v)) }, nil
-	case t.Kind == types.Timestamp, t.Kind == types.TimestampLTZ && u == datetime.Epoch:
+	case t.Kind == types.Timestamp:
 		return func(v int64) int64 { return datetime.ExtractTimestamp(u, v, units) }, nil
 	case t.Kind == types.TimestampLTZ:
 		return func(v int64) int64 {
@@ -80,8 +81,11 @@ func roundTo(name string, ceil bool) *Function {
 	f.format = func(c *Call, args []string) string { return short + "(" + args[0] + ", FLAG(" + c.Unit + "))" }
 	f.op = func(c *Call, s Session) (Op, error) {
 		u, err := datetime.ParseUnit(c.Unit)
-		if err != nil || u < datetime.Millisecond || u > datetime.Millennium || c.T.Kind == types.Time && u > datetime.Hour {
+		if err != nil || u < datetime.Millisecond || u > datetime.Millennium || c.T.Kind == types.Time && u > datetime.Day {
 			return nil, fmt.Errorf("%s of %s has no unit %s", short, c.T.Nullable(), c.Unit)
+		}
+		if c.T.Kind == types.Time && u == datetime.Day {
+			return nil, nil // measured: a TIME stays as it is
 		}
 		round := rounder(u, c.T, ceil)
 		zone, units := s.zone(), c.T.UnitsPerSecond()
@@ -143,7 +147,7 @@ func timestampAdd() *Function {
 				t = cast(t, types.NewTimestamp(6))
 			}
 		} else {
-			return nil, fmt.Errorf("TIMESTAMPADD with the unit %s is not supported yet", unit)
+			return nil, fmt.Errorf("TIMESTAMPADD has no unit %s, the smallest is MILLISECOND", unit)
 		}
 		step, err := Lookup("*").Bind(one, args[0])
 		if err != nil {
@@ -158,7 +162,10 @@ func timestampAdd() *Function {
 func (f *Function) pairOfTimes(args []Expr, mixed bool) ([]Expr, types.Type, error) {
 	if len(args) == 2 && isDatetime(args[0].Type()) && isDatetime(args[1].Type()) {
 		a, b := args[0].Type(), args[1].Type()
-		t, ok := common2(a, b)
+		t, ok := a, false
+		if a.Kind == b.Kind {
+			t, ok = calcite(a, b)
+		}
 		switch {
 		case ok || !mixed:
 		case a.Kind == types.Date && b.IsTimestamp():
@@ -380,10 +387,9 @@ func epochToLTZ(c *Call) (Op, error) {
 		switch {
 		case !approx:
 			number = r.Int(0)
-		case p == 0: // seconds with a fraction count to the millisecond
-			number, p = javanum.Float64ToInt64(r.Float(0)*1000), 3
-		default:
-			number = javanum.Float64ToInt64(r.Float(0))
+		default: // a fraction counts to the millisecond, rounded down
+			number = javanum.Float64ToInt64(math.Floor(r.Float(0) * float64(pow10Int(int(max(p, 3)-p)))))
+			p = max(p, 3)
 		}
 		if v, ok := datetime.InstantOfNumber(number, int(p), units); ok {
 			r.PutInt(v)

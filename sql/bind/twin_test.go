@@ -143,7 +143,7 @@ func checkRows(t *testing.T, texts []string, xs []function.Expr, in *changelog.B
 		}
 		var vs []string
 		for _, c := range out {
-			vs = append(vs, valueText(c, 0))
+			vs = append(vs, valueText(c, 0, nil))
 		}
 		want = append(want, vs)
 	}
@@ -166,7 +166,7 @@ func checkRows(t *testing.T, texts []string, xs []function.Expr, in *changelog.B
 			if c.N != in.Rows || c.Type.Kind != xs[k].Type().Kind {
 				t.Fatalf("%s: %d rows of %s", texts[k], c.N, c.Type)
 			}
-			if got := valueText(c, i); got != want[i%len(single)][k] {
+			if got := valueText(c, i, nil); got != want[i%len(single)][k] {
 				t.Fatalf("%s: row %d gives %s in a batch and %s alone", texts[k], i, got, want[i%len(single)][k])
 			}
 		}

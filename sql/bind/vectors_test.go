@@ -14,6 +14,7 @@ import (
 
 	"staunch/changelog"
 	"staunch/function"
+	"staunch/function/datetime"
 	"staunch/sql/ast"
 	"staunch/sql/bind"
 	"staunch/sql/parse"
@@ -66,12 +67,12 @@ func typeText(t types.Type) string {
 	return s
 }
 
-func valueText(c *changelog.Column, i int) string {
+func valueText(c *changelog.Column, i int, zone *datetime.Zone) string {
 	if c.IsNull(i) {
 		return `\N`
 	}
 	var b strings.Builder
-	for _, r := range function.FormatValue(c, i, nil) {
+	for _, r := range function.FormatValue(c, i, zone) {
 		switch {
 		case r == '\\':
 			b.WriteString(`\\`)
@@ -94,14 +95,18 @@ var session = function.Session{Now: func() time.Time { return time.Date(2026, 1,
 
 // check computes v.expr over in and gives what is not as measured, or "".
 func check(v vector, schema changelog.Schema, in *changelog.Batch) string {
-	col, typ, err := compute(v.expr, schema, in, session)
+	s := session
+	if strings.HasSuffix(v.file, "shanghai.tsv") {
+		s.Zone = datetime.LegacyZone("Asia/Shanghai")
+	}
+	col, typ, err := compute(v.expr, schema, in, s)
 	if err != nil && strings.Contains(err.Error(), "not supported yet") {
 		return err.Error()
 	}
 	failed := v.status != "OK" && v.status != "NULL_IN_NOT_NULL"
 	switch {
 	case failed && err == nil:
-		return fmt.Sprintf("no error, but %s %q", typ, valueText(col, 0))
+		return fmt.Sprintf("no error, but %s %q", typ, valueText(col, 0, s.Zone))
 	case failed:
 		return ""
 	case err != nil:
@@ -110,7 +115,7 @@ func check(v vector, schema changelog.Schema, in *changelog.Batch) string {
 		return fmt.Sprintf("type %s instead of %s", typeText(typ), v.typ)
 	}
 	for i, want := range v.values {
-		if got := valueText(col, i); got != want {
+		if got := valueText(col, i, s.Zone); got != want {
 			return fmt.Sprintf("row %d: %q instead of %q", i+1, got, want)
 		}
 	}
@@ -232,7 +237,7 @@ func TestVectors(t *testing.T) {
 	}
 	constants := len(agree)
 	schema, in := table(t)
-	for _, file := range []string{"columns/expressions.tsv", "columns/more.tsv"} {
+	for _, file := range []string{"columns/expressions.tsv", "columns/more.tsv", "columns/shanghai.tsv"} {
 		for _, v := range readVectors(t, file) {
 			run(v, schema, in)
 		}

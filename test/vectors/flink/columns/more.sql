@@ -504,3 +504,247 @@ c = 'ab '
 c || c
 CHAR_LENGTH(CAST(c AS CHAR(5)))
 CAST(c AS CHAR(5)) = 'ab'
+ts < z
+ts <> z
+z = ts
+CASE WHEN b THEN z ELSE ts END
+IF(b, ts, z)
+IF(b, z, ts)
+IFNULL(ts, z)
+COALESCE(z, ts)
+GREATEST(ts, z)
+NULLIF(ts, z)
+ts BETWEEN z AND z
+ts IN (z, z)
+ts IS DISTINCT FROM z
+d1 = 'bad'
+ts = 'bad'
+ts = s
+t1 = s
+t1 = '12:34:56'
+d1 <> s
+d1 < s
+d1 > 'bad'
+d1 BETWEEN s AND s
+d1 IN (s, '2024-02-29')
+d1 IN ('bad', '2024-02-29')
+d1 IS DISTINCT FROM s
+num IN (42, 2)
+num IN ('42', 2)
+num NOT IN (42)
+i IN ('0', '7')
+i IN ('0', 'x')
+i NOT IN ('0', 'x')
+i IN ('-5', 0)
+CASE num WHEN 42 THEN 1 END
+IS_DIGIT(d)
+IS_DIGIT(b)
+IS_DIGIT(`dec`)
+IS_ALPHA(b)
+IS_ALPHA(d1)
+IS_DECIMAL(i)
+IS_DECIMAL(`dec`)
+IS_DECIMAL(b)
+IS_DECIMAL(d1)
+IS_DECIMAL('1e400')
+IS_DECIMAL('Infinity')
+CONCAT_WS(',', s)
+CONCAT_WS(s, 'a', 'b')
+CONCAT_WS('-', 'a', 'b')
+SPLIT_INDEX(s, ti, 0)
+INSTR(s, 'o', i)
+INSTR(s, 'l', 3)
+INSTR(s, 'l', -1)
+INSTR(s, 'l', 1, 2)
+INSTR(s, 'l', 1, 1)
+LOCATE('l', s, ti)
+FROM_BASE64(X'414141')
+TO_BASE64(CAST(s AS BYTES))
+ENCODE(c, 'utf-8')
+TO_TIMESTAMP_LTZ(d, 0)
+TO_TIMESTAMP_LTZ(f, 3)
+TO_TIMESTAMP_LTZ(d, 6)
+TO_TIMESTAMP_LTZ(d)
+TO_TIMESTAMP_LTZ(i, i)
+TO_TIMESTAMP_LTZ(i, ti)
+TO_TIMESTAMP_LTZ(i, CAST(3 AS BIGINT))
+TO_TIMESTAMP_LTZ(`dec`, 3)
+TO_TIMESTAMP_LTZ('2024-01-01 00:00:00')
+TO_TIMESTAMP_LTZ('2024-01-01 00:00', 'yyyy-MM-dd HH:mm')
+FLOOR(t1 TO DAY)
+CEIL(z TO DAY)
+EXTRACT(HOUR FROM z)
+EXTRACT(MILLISECOND FROM z)
+CAST(z AS STRING)
+CAST(ts AS TIMESTAMP_LTZ(3)) = z
+CAST(t1 AS TIMESTAMP_LTZ(3))
+z + INTERVAL '1' MONTH
+TIMESTAMPDIFF(MONTH, z, TO_TIMESTAMP_LTZ(0, 3))
+TIMESTAMPDIFF(SECOND, ts, TIMESTAMP '2000-01-01 00:00:00.5')
+TIMESTAMPDIFF(MINUTE, d1, ts)
+TIMESTAMPADD(DAY, 1, d1)
+TIMESTAMPADD(SECOND, i, ts)
+z > '2024-02-29 20:34:56.788'
+z = '2024-02-29 20:34:56.789'
+DATE_FORMAT(z, 'yyyy-MM-dd HH:mm')
+UNIX_TIMESTAMP('2024-01-01 00:00:00')
+FROM_UNIXTIME(0)
+SUBSTRING(s, 2, ti)
+ROUND(i, ti)
+ROUND(d, si)
+TRUNCATE(d, ti)
+TRUNCATE(d, CAST(1 AS BIGINT))
+SIGN(ti)
+SIGN(bi)
+SHA2(s, CAST(256 AS BIGINT))
+CHR(CAST(97 AS BIGINT))
+REGEXP_EXTRACT(s, '(l+)', CAST(1 AS BIGINT))
+OVERLAY(s PLACING 'x' FROM CAST(1 AS BIGINT))
+SPLIT_INDEX(s, 'o', ti)
+REPEAT(c, ti)
+LEFT(s, ti)
+RPAD(c, ti, 'x')
+ELT(CAST(1 AS BIGINT), 'a')
+POSITION('o' IN s FROM CAST(6 AS BIGINT))
+ti = 300
+ti IN (1, 300)
+si < 100000
+i = 3000000000
+i < 1.5e0
+f = 1.1e0
+s = c
+s < c
+c < 'b'
+CAST(c AS CHAR(3)) = c
+COALESCE(ti, 5)
+COALESCE(ti, 500000)
+COALESCE(`dec`, 0)
+COALESCE(`dec`, 1.23456)
+COALESCE(s, c, 'x')
+CASE WHEN b THEN 1.5 ELSE 2 END
+CASE WHEN b THEN 1.5 ELSE 2e0 END
+CASE WHEN b THEN f ELSE i END
+CASE WHEN b THEN f ELSE d END
+CASE WHEN b THEN f ELSE 1.5 END
+CASE WHEN b THEN i ELSE f END
+IF(b, f, `dec`)
+IF(b, f, i)
+GREATEST(f, i)
+GREATEST(bi, d)
+LEAST(`dec`, 1.5)
+MOD(`dec`, 2)
+MOD(7, `dec` + 1)
+MOD(ti, 300)
+MOD(bi, ti + 3)
+si % ti
+7 % bi
+i % 7.5
+-(i)
+- 5 % 3
+f = d - 1.575e0
+f < d - 1.575e0
+f > d - 1.575e0
+f <> d - 1.575e0
+d - 1.575e0 = f
+d - 1.575e0 <= f
+CASE WHEN b THEN d ELSE f END
+IF(b, d, f)
+d + f
+GREATEST(d, f)
+NULLIF(f, d - 1.575e0)
+f IS DISTINCT FROM d - 1.575e0
+f IN (1.1e0, 5e0)
+f BETWEEN 1.1e0 AND 1.1e0
+f <> 1.1e0
+f > 1.1e0
+f < 1.1e0
+1.1e0 = f
+d = CAST(0.1 AS FLOAT)
+f = 1.1
+f >= 1.1
+INSTR(s, 'o', -1, 2)
+INSTR(s, '', 1, 1)
+INSTR(s, '', 5)
+INSTR(s, 'l', 1, 0)
+INSTR(s, 'l', 1, -1)
+INSTR(s, 'o', 0)
+INSTR(s, 'o', -5)
+INSTR('aaaa', 'aa', 1, 2)
+INSTR('aaaa', 'aa', -1, 2)
+INSTR('aaaa', 'aa', -1)
+INSTR(s, 'l', 1, 4)
+num IN (42, 2.5)
+num IN (DATE '2024-01-01')
+d1 IN ('2024-02-29', NULL)
+s IN (TRUE)
+b IN ('true', 'x')
+b IN ('true')
+i IN (1, 2.5, CAST(3 AS BIGINT))
+i IN ('1', NULL)
+num IN (CAST(42 AS BIGINT))
+num IN (42.0)
+num NOT IN (42, NULL)
+i IN (bi, 5)
+num IN (i, 42)
+i IN (num, '7')
+ts IN ('2024-02-29 12:34:56.789')
+d1 NOT IN ('2024-02-29')
+t1 IN ('12:34:56')
+c IN (1, 2)
+ti IN (127, 1000)
+`dec` IN (123.456, 5)
+d IN (0.1, 2)
+b IN (TRUE, NULL)
+s NOT IN ('', NULL)
+d1 <> 'bad'
+d1 = '2024-02-30'
+d1 IS DISTINCT FROM 'bad'
+ts <> '2024-02-29'
+'2024-02-29' = d1
+s = d1
+CASE d1 WHEN '2024-02-29' THEN 1 ELSE 0 END
+NULLIF(d1, '2024-02-29')
+NULLIF(d1, s)
+z = s
+ts = z + INTERVAL '1' SECOND
+z IN (ts)
+GREATEST(z, ts)
+LEAST(d1, '2024-01-01')
+COALESCE(ts, z, ts)
+COALESCE(f, i, `dec`)
+COALESCE(c, c)
+IF(b, c, 'abc')
+IF(b, 'a', 'abc')
+IF(b, 1, 2.5)
+IF(b, i, CAST(1 AS FLOAT))
+IF(b, `dec`, f)
+IF(b, d1, ts)
+IFNULL(c, 'abcdef')
+IFNULL(f, `dec`)
+IFNULL(`dec`, f)
+GREATEST('a', 'bcd')
+GREATEST(c, 'bcd')
+GREATEST(1.5, 2)
+LEAST(f, `dec`)
+LEAST(f, 1)
+SUBSTRING('abc', 1, 2)
+SUBSTRING(c, 2)
+OVERLAY(c PLACING 'x' FROM 2)
+TRIM(BOTH 'a' FROM c)
+LTRIM(c)
+c || s || 'x'
+UPPER('straße')
+ABS(-`dec`)
+-(`dec` * 2)
+TIMESTAMPADD(DAY, ti, d1)
+FROM_BASE64(X'4141')
+TRUNCATE(bi, -2)
+ROUND(ti, -1)
+ROUND(si, -5)
+CEIL(ti)
+SQRT(ti)
+POWER(ti, 2)
+LOG(2, si)
+MOD(5, `dec`)
+`dec` % `dec`
+5.5 % 2

@@ -1,0 +1,148 @@
+ts > z
+ts = z
+ts < z
+ts <> z
+z = ts
+CASE WHEN b THEN z ELSE ts END
+CASE WHEN b THEN ts ELSE z END
+IF(b, ts, z)
+IF(b, z, ts)
+IFNULL(ts, z)
+COALESCE(z, ts)
+GREATEST(ts, z)
+NULLIF(ts, z)
+ts BETWEEN z AND z
+ts IN (z, z)
+ts IS DISTINCT FROM z
+d1 = 'bad'
+ts = 'bad'
+ts = s
+t1 = s
+t1 = '12:34:56'
+d1 <> s
+d1 < s
+d1 > 'bad'
+d1 BETWEEN s AND s
+d1 IN (s, '2024-02-29')
+d1 IN ('bad', '2024-02-29')
+d1 IS DISTINCT FROM s
+num IN (42, 2)
+num IN ('42', 2)
+num NOT IN (42)
+i IN ('0', '7')
+i IN ('0', 'x')
+i NOT IN ('0', 'x')
+i IN ('-5', 0)
+CASE num WHEN 42 THEN 1 END
+IS_DIGIT(d)
+IS_DIGIT(b)
+IS_DIGIT(`dec`)
+IS_ALPHA(b)
+IS_ALPHA(d1)
+IS_DECIMAL(i)
+IS_DECIMAL(`dec`)
+IS_DECIMAL(b)
+IS_DECIMAL(d1)
+IS_DECIMAL('1e400')
+IS_DECIMAL('Infinity')
+CONCAT_WS(',', s)
+CONCAT_WS(s, 'a', 'b')
+CONCAT_WS('-', 'a', 'b')
+SPLIT_INDEX(s, ti, 0)
+INSTR(s, 'o', i)
+INSTR(s, 'l', 3)
+INSTR(s, 'l', -1)
+INSTR(s, 'l', 1, 2)
+INSTR(s, 'l', 1, 1)
+LOCATE('l', s, ti)
+FROM_BASE64(X'414141')
+TO_BASE64(CAST(s AS BYTES))
+ENCODE(c, 'utf-8')
+TO_TIMESTAMP_LTZ(d, 0)
+TO_TIMESTAMP_LTZ(f, 3)
+TO_TIMESTAMP_LTZ(d, 6)
+TO_TIMESTAMP_LTZ(d)
+TO_TIMESTAMP_LTZ(i, i)
+TO_TIMESTAMP_LTZ(i, ti)
+TO_TIMESTAMP_LTZ(i, CAST(3 AS BIGINT))
+TO_TIMESTAMP_LTZ(`dec`, 3)
+TO_TIMESTAMP_LTZ('2024-01-01 00:00:00')
+TO_TIMESTAMP_LTZ('2024-01-01 00:00', 'yyyy-MM-dd HH:mm')
+FLOOR(t1 TO DAY)
+FLOOR(z TO DAY)
+CEIL(z TO DAY)
+EXTRACT(HOUR FROM z)
+EXTRACT(EPOCH FROM z)
+EXTRACT(MILLISECOND FROM z)
+CAST(z AS DATE)
+CAST(z AS TIME)
+CAST(z AS STRING)
+CAST(ts AS TIMESTAMP_LTZ(3)) = z
+CAST(d1 AS TIMESTAMP_LTZ(3))
+CAST(t1 AS TIMESTAMP_LTZ(3))
+CAST(t1 AS TIMESTAMP(3))
+z + INTERVAL '1' MONTH
+z + INTERVAL '1' DAY
+TIMESTAMPDIFF(DAY, z, TO_TIMESTAMP_LTZ(0, 3))
+TIMESTAMPDIFF(MONTH, z, TO_TIMESTAMP_LTZ(0, 3))
+TIMESTAMPDIFF(SECOND, ts, TIMESTAMP '2000-01-01 00:00:00.5')
+TIMESTAMPDIFF(MINUTE, d1, ts)
+TIMESTAMPADD(DAY, 1, d1)
+TIMESTAMPADD(SECOND, i, ts)
+z > '2024-02-29 20:34:56.788'
+z = '2024-02-29 20:34:56.789'
+DATE_FORMAT(z, 'yyyy-MM-dd HH:mm')
+UNIX_TIMESTAMP('2024-01-01 00:00:00')
+FROM_UNIXTIME(0)
+SUBSTRING(s, 2, ti)
+ROUND(i, ti)
+ROUND(d, si)
+TRUNCATE(d, ti)
+TRUNCATE(d, CAST(1 AS BIGINT))
+SIGN(ti)
+SIGN(bi)
+SHA2(s, CAST(256 AS BIGINT))
+CHR(CAST(97 AS BIGINT))
+REGEXP_EXTRACT(s, '(l+)', CAST(1 AS BIGINT))
+OVERLAY(s PLACING 'x' FROM CAST(1 AS BIGINT))
+SPLIT_INDEX(s, 'o', ti)
+REPEAT(c, ti)
+LEFT(s, ti)
+RPAD(c, ti, 'x')
+ELT(CAST(1 AS BIGINT), 'a')
+POSITION('o' IN s FROM CAST(6 AS BIGINT))
+ti = 300
+ti IN (1, 300)
+si < 100000
+i = 3000000000
+i < 1.5e0
+f = 1.1e0
+s = c
+s < c
+c < 'b'
+CAST(c AS CHAR(3)) = c
+COALESCE(ti, 5)
+COALESCE(ti, 500000)
+COALESCE(`dec`, 0)
+COALESCE(`dec`, 1.23456)
+COALESCE(s, c, 'x')
+CASE WHEN b THEN 1.5 ELSE 2 END
+CASE WHEN b THEN 1.5 ELSE 2e0 END
+CASE WHEN b THEN f ELSE i END
+CASE WHEN b THEN f ELSE d END
+CASE WHEN b THEN f ELSE 1.5 END
+CASE WHEN b THEN i ELSE f END
+IF(b, f, `dec`)
+IF(b, f, i)
+GREATEST(f, i)
+GREATEST(bi, d)
+LEAST(`dec`, 1.5)
+MOD(`dec`, 2)
+MOD(7, `dec` + 1)
+MOD(ti, 300)
+MOD(bi, ti + 3)
+si % ti
+7 % bi
+i % 7.5
+-(i)
+- 5 % 3
