@@ -63,8 +63,10 @@ func TestFilesAndDelays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := countVisible(table); n != 1 {
-		t.Errorf("%d visible files", n)
+	var visible []string
+	visibleFiles(table, func(path string) bool { visible = append(visible, path); return true })
+	if len(visible) != 1 || !visibleFile(table) {
+		t.Errorf("visible %v", visible)
 	}
 	if p := pendingFiles(table); len(p) != 1 {
 		t.Errorf("pending %v", p)

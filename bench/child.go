@@ -172,8 +172,8 @@ func (s script) logLine(msg string) (map[string]any, error) {
 	return found, nil
 }
 
-// bounded runs a bounded script to its end.
-func (b *bench) bounded(s script) (usage, error) {
+// bounded runs a bounded script to its end, then check looks at its table, if given.
+func (b *bench) bounded(s script, check func(table string) error) (usage, error) {
 	defer s.clean()
 	w := b.watch()
 	c, err := b.start(s, nil)
@@ -215,7 +215,20 @@ func (b *bench) bounded(s script) (usage, error) {
 	if u.records != b.records {
 		return u, fmt.Errorf("read %d of %d records", u.records, b.records)
 	}
+	if check != nil {
+		return u, check(s.table)
+	}
 	return u, nil
+}
+
+// verify lets DuckDB look whether each record is in the visible files of a table once.
+func (b *bench) verify(table, format string) error {
+	text, err := exec.Command(b.python, filepath.Join(b.peer, "verify.py"), table, "--format", format, "--partitions", fmt.Sprint(partitions),
+		"--per-partition", fmt.Sprint(b.records/partitions)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("verify.py: %w: %s", err, lastLine(string(text)))
+	}
+	return nil
 }
 
 // runLimit runs the bare loop.
@@ -315,11 +328,6 @@ func visibleFiles(table string, f func(path string) bool) {
 func visibleFile(table string) (found bool) {
 	visibleFiles(table, func(string) bool { found = true; return false })
 	return found
-}
-
-func countVisible(table string) (n int) {
-	visibleFiles(table, func(string) bool { n++; return true })
-	return n
 }
 
 // pendingFiles are the files that writers have created and not committed, with those of killed processes.

@@ -12,7 +12,7 @@
 //     and peak memory the kernel reports when it ends; start and final commit are part of its run. Flink's are the CPU times of JobManager and
 //     TaskManager during the job, which runs in a cluster that is up.
 //   - Each round runs all three one after the other; the first round is discarded; medians are reported.
-//   - A run that did not read every record is an error. A measurement that failed is shown as missing, with the reason.
+//   - A run that did not read every record is an error; the files of the discarded run are read by DuckDB, which must find each record once. A measurement that failed is shown as missing, with the reason.
 //
 // The table goes to the terminal and to bench/RESULTS.md; in that file everything from the heading "Notes" on is kept as it is.
 package main

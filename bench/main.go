@@ -31,6 +31,8 @@ const (
 	topic     = "bench-events"
 	liveTopic = "bench-live"
 	liveRate  = 20_000 // records per second into liveTopic
+	// partitions of both topics; the records are spread evenly.
+	partitions = 4
 )
 
 func main() {
@@ -108,7 +110,8 @@ func setUp(records int64, rounds int, binary string) (*bench, error) {
 // fill makes the topic.
 func (b *bench) fill() error {
 	log.Printf("filling topic %s with %d records", topic, b.records)
-	text, err := exec.Command(b.gen, "-brokers", b.kafka, "-topic", topic, "-records", fmt.Sprint(b.records)).CombinedOutput()
+	text, err := exec.Command(b.gen, "-brokers", b.kafka, "-topic", topic, "-records", fmt.Sprint(b.records), "-partitions",
+		fmt.Sprint(partitions)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("fill topic %s: %w\n%s", topic, err, text)
 	}
@@ -123,7 +126,11 @@ func (b *bench) fill() error {
 
 // produceLive keeps producing into the live topic until the returned function is called.
 func (b *bench) produceLive() (stop func(), err error) {
-	cmd := exec.Command(b.gen, "-brokers", b.kafka, "-topic", liveTopic, "-records", fmt.Sprint(3600*liveRate), "-rate", fmt.Sprint(liveRate))
+	args := []string{"-brokers", b.kafka, "-topic", liveTopic, "-partitions", fmt.Sprint(partitions), "-records"}
+	if text, err := exec.Command(b.gen, append(args, fmt.Sprint(partitions))...).CombinedOutput(); err != nil { // the topic is there behind this
+		return nil, fmt.Errorf("produce into %s: %w\n%s", liveTopic, err, text)
+	}
+	cmd := exec.Command(b.gen, append(args, fmt.Sprint(3600*liveRate), "-rate", fmt.Sprint(liveRate))...)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("produce into %s: %w", liveTopic, err)
 	}

@@ -267,7 +267,7 @@ func (b *bench) checkpoints() []row {
 			}
 			profile := s.file + ".profile"
 			s.flags = []string{"--cpu-profile", profile}
-			u, err := b.bounded(s)
+			u, err := b.bounded(s, nil)
 			if err != nil {
 				return []row{missing(what, err)}
 			}

@@ -28,8 +28,8 @@ type report struct {
 func (r *report) render() string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "# Results of `make bench`\n\n%s UTC, %.0f minutes. ", r.began.UTC().Format("2006-01-02 15:04"), r.ended.Sub(r.began).Minutes())
-	fmt.Fprintf(&t, "Topic of %s records, %s of JSON values, 4 partitions; parallelism 2, checkpoints every 5 s, exactly once. ", thousands(float64(r.records)),
-		mib(r.bytes))
+	fmt.Fprintf(&t, "Topic of %s records, %s of JSON values, %d partitions; parallelism 2, checkpoints every 5 s, exactly once. ", thousands(float64(r.records)),
+		mib(r.bytes), partitions)
 	fmt.Fprintf(&t, "One discarded round, then medians of %d interleaved ones.\n\n", r.rounds)
 	for _, m := range append(r.machine, "Load average after: "+r.loadAfter+".") {
 		fmt.Fprintf(&t, "- %s\n", m)
