@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -185,7 +186,10 @@ func supervise(jobs []*job.Job, plans []*plan.Job, log *slog.Logger) error {
 		for _, j := range jobs {
 			j.Stop()
 		}
-		<-sig
+		for first := time.Now(); time.Since(first) < time.Second; { // some tools send the signal twice
+			<-sig
+		}
+		log.Warn("ended at once: no last checkpoint was waited for; nothing is lost, run it again to go on")
 		os.Exit(exitInterrupted)
 	}()
 	live := startLive(jobs, os.Stderr)

@@ -77,12 +77,7 @@ func TestProbe(t *testing.T) {
 		t.Error(level, reason)
 	}
 	for p := range b.store.files {
-		if isData(p, "rows") || !strings.HasPrefix(p, "/data/lake/_DUMP_TEMPORARY/probe-") {
-			t.Error("probe file", p)
-		}
-		if err := b.store.durable(p); err != nil {
-			t.Error(err)
-		}
+		t.Error("the probe left", p)
 	}
 }
 

@@ -184,7 +184,14 @@ func (m *memory) MkdirAll(dir string) error {
 func (m *memory) Delete(p string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.call("delete", p)
+	if err := m.call("delete", p); err != nil {
+		return err
+	}
+	if m.files[p] == nil {
+		return fs.ErrNotExist
+	}
+	delete(m.files, p)
+	return nil
 }
 
 func (m *memory) DeleteDir(p string) error {

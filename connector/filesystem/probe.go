@@ -33,8 +33,8 @@ func (p *probe) result() probeResult {
 }
 
 // Probe writes two small files under unique names into the table's temporary folder and tries to rename one over the other. It finds a store
-// that does not answer, permissions, quota and names too long before the first row, and a store whose rename overwrites. The files stay, as
-// everything that a writer made. After one success it does nothing.
+// that does not answer, permissions, quota and names too long before the first row, and a store whose rename overwrites. Both files are removed
+// again, by exact name. After one success it does nothing.
 func (s *sink) Probe(ctx connector.Context) error {
 	if s.probe.result() != probeNot {
 		return nil
@@ -65,7 +65,12 @@ func (s *sink) try(ctx connector.Context) (probeResult, error) {
 	if err := left.finish(s.store, wait); err != nil {
 		return probeNot, err
 	}
-	return s.probeRename(wait, names[0], names[1])
+	found, err := s.probeRename(wait, names[0], names[1])
+	// Each name is this attempt's own, unique, and nothing promises it (PROTOCOL.md 6). One that stays does no harm.
+	for _, name := range names {
+		_ = s.store.Delete(name)
+	}
+	return found, err
 }
 
 // probeFile writes one probe file.

@@ -302,7 +302,7 @@ func TestNothingIsDeletedOrReopened(t *testing.T) {
 	for _, c := range b.store.calls {
 		op, p, _ := strings.Cut(c, " ")
 		switch {
-		case strings.HasPrefix(op, "delete"):
+		case strings.HasPrefix(op, "delete") && !strings.Contains(p, "/probe-"): // a probe removes its own two files by exact name
 			t.Error("a writer called", c)
 		case op == "rename" && !strings.Contains(p, "/probe-"):
 			t.Error("a writer called", c)
