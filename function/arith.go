@@ -32,7 +32,8 @@ func arithmeticOp(op byte) *Function {
 	}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.resolveArithmetic(op, args) }
 	f.op = func(c *Call, _ Session) (Op, error) { return arithmeticKernel(op, c) }
-	if op == '%' {
+	if op == '%' { // plans call it MOD
+		f.format = func(_ *Call, args []string) string { return "MOD(" + args[0] + ", " + args[1] + ")" }
 		f.expand = func(_ string, args []Expr) (Expr, error) { return f.remainder(args) }
 	}
 	return f

@@ -61,6 +61,8 @@ func (f *Function) comparable(args []Expr, equality, first bool) ([]Expr, types.
 	switch {
 	case t.IsString() && a.IsString() && b.IsString(), t.IsBinary(): // bytes are compared as they are
 		return args, t, nil
+	case a.Kind == b.Kind && isDatetime(a) && a.UnitsPerSecond() == b.UnitsPerSecond(): // the same numbers
+		return args, t, nil
 	case t.Kind == types.Decimal: // and decimals with their own scales, so that no digit is lost
 		return []Expr{asExact(args[0], t), asExact(args[1], t)}, t, nil
 	}

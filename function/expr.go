@@ -1,6 +1,7 @@
 package function
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -57,7 +58,11 @@ func (l *Literal) String() string {
 	case l.IsNull():
 		return "null:" + planType(t)
 	case t.IsString():
-		return "'" + strings.ReplaceAll(string(l.Value.Bytes(0)), "'", "''") + "'"
+		return "'" + string(l.Value.Bytes(0)) + "'"
+	case t.IsBinary():
+		return fmt.Sprintf("X'%X'", l.Value.Bytes(0))
+	case t.IsApprox():
+		return scientific(l.Value)
 	case t.IsInterval():
 		if t.Kind == types.IntervalYearMonth {
 			return strconv.Itoa(int(l.Value.I32[0])) + ":INTERVAL MONTH"
@@ -67,6 +72,25 @@ func (l *Literal) String() string {
 		return strings.ToLower(FormatValue(l.Value, 0, nil))
 	}
 	return FormatValue(l.Value, 0, nil)
+}
+
+// scientific prints a DOUBLE or FLOAT as 1E0, 1.5E-3.
+func scientific(c *changelog.Column) string {
+	v, bits := 0.0, 64
+	if c.Type.Kind == types.Float {
+		v, bits = float64(c.F32[0]), 32
+	} else {
+		v = c.F64[0]
+	}
+	mantissa, exponent, ok := strings.Cut(strconv.FormatFloat(v, 'E', -1, bits), "E")
+	if !ok {
+		return mantissa // NaN, +Inf
+	}
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
+		return mantissa + "E" + exponent
+	}
+	return mantissa + "E" + strconv.Itoa(n)
 }
 
 func (l *Literal) key(b *strings.Builder) {

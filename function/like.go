@@ -12,13 +12,6 @@ import (
 // likeOp is text LIKE pattern [ESCAPE c]. Without ESCAPE no character is special but % and _.
 func likeOp() *Function {
 	f := &Function{Name: "LIKE", CanFail: true, form: "<CHARACTER> LIKE <CHARACTER> [ESCAPE <CHARACTER>]"}
-	f.format = func(_ *Call, args []string) string {
-		s := args[0] + " LIKE " + args[1]
-		if len(args) == 3 {
-			s += " ESCAPE " + args[2]
-		}
-		return "(" + s + ")"
-	}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.texts(args, types.New(types.Boolean)) }
 	f.op = func(c *Call, _ Session) (Op, error) {
 		pattern, constant := constText(c.Args[1])

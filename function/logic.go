@@ -92,7 +92,6 @@ func undecided(out kernel.Mask, a kernel.Vec, n int, mask kernel.Mask, win bool)
 
 func notOp() *Function {
 	f := &Function{Name: "NOT", form: "<BOOLEAN>"}
-	f.format = func(_ *Call, args []string) string { return "NOT " + args[0] }
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
 		if err := f.checkBooleans(args); err != nil {
 			return nil, types.Type{}, err

@@ -90,7 +90,6 @@ func regexFunction(name string, ret returns, least, most int, match func(*kernel
 // similarTo is text SIMILAR TO pattern [ESCAPE c].
 func similarTo() *Function {
 	f := &Function{Name: "SIMILAR TO", CanFail: true, form: "<CHARACTER> SIMILAR TO <CHARACTER> [ESCAPE <CHARACTER>]"}
-	f.format = func(_ *Call, args []string) string { return "SIMILAR TO(" + args[0] + ", " + args[1] + ")" }
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) { return f.texts(args, booleanType) }
 	f.op = func(c *Call, _ Session) (Op, error) {
 		pattern, constant := constText(c.Args[1])

@@ -20,7 +20,7 @@ func row(name string, f func(r *kernel.Row) error, sigs ...sig) *Function {
 
 // concatOp is ||; its type adds the lengths, CHAR stays CHAR.
 func concatOp() *Function {
-	f := &Function{Name: "||", format: infix, form: "<STRING> || <STRING>"}
+	f := &Function{Name: "||", form: "<STRING> || <STRING>"}
 	f.resolve = func(args []Expr) ([]Expr, types.Type, error) {
 		a, b := args[0].Type(), args[1].Type()
 		if a.Kind == types.Null || b.Kind == types.Null {

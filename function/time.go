@@ -78,7 +78,7 @@ func extractor(name string, t types.Type, s Session) (func(int64) int64, error) 
 func roundTo(name string, ceil bool) *Function {
 	f := (&Function{Name: name}).signatures(sig{params: []family{pointsInTime}, ret: asFirst})
 	short := name[:len(name)-3]
-	f.format = func(c *Call, args []string) string { return short + "(" + args[0] + ", FLAG(" + c.Unit + "))" }
+	f.format = func(c *Call, args []string) string { return short + "(" + args[0] + ", " + c.Unit + ")" }
 	f.op = func(c *Call, s Session) (Op, error) {
 		u, err := datetime.ParseUnit(c.Unit)
 		if err != nil || u < datetime.Millisecond || u > datetime.Millennium || c.T.Kind == types.Time && u > datetime.Day {

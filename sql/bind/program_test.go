@@ -273,9 +273,20 @@ func TestPlanText(t *testing.T) {
 		{"user_id + 1 > 5 and action is not null", "(((user_id + 1) > 5) AND action IS NOT NULL)"},
 		{"cast(user_id as int)", "CAST(user_id AS INTEGER)"},
 		{"try_cast(action as bigint)", "TRY_CAST(action AS BIGINT)"},
-		{"nullif(action, 'it''s')", "CASE((action = 'it''s'), null:VARCHAR(2147483647), action)"},
-		{"not user_id between 1 and 2", "NOT ((user_id >= 1) AND (user_id <= 2))"},
+		{"nullif(action, 'it''s')", "CASE((action = 'it's'), null:VARCHAR(2147483647), action)"},
+		{"not user_id between 1 and 2", "NOT(((user_id >= 1) AND (user_id <= 2)))"},
 		{"f + user_id", "(f + user_id)"},
+		{"not (action like 'a%')", "NOT(LIKE(action, 'a%'))"},
+		{"action || 'x'", "||(action, 'x')"},
+		{"user_id % 3", "MOD(user_id, 3)"},
+		{"floor(ts to hour)", "FLOOR(ts, HOUR)"},
+		{"year(ts)", "EXTRACT(YEAR, ts)"},
+		{"x'01ab'", "X'01AB'"},
+		{"15e-1", "1.5E0"},
+		{"ts > timestamp '2024-01-01 00:00:00'", "(ts > 2024-01-01 00:00:00)"},
+		{"case when user_id > 1 then 'a' end", "CASE((user_id > 1), 'a', null:CHAR(1))"},
+		{"cast(null as int)", "null:INTEGER"},
+		{"coalesce(user_id, 0)", "COALESCE(user_id, 0)"},
 	} {
 		e, err := parse.Expression(c[0])
 		if err != nil {
