@@ -117,6 +117,10 @@ func (a *attempt) start() error {
 		s := &source{Source: &a.spec.Graph.Sources[i]}
 		a.sources = append(a.sources, s)
 		perTask, err := a.discoverFirst(s)
+		if err != nil && !a.hasRun && classify(err) == fault.Outage {
+			// It was asked for as long as its options say. A job that never read anything tells its user; one that did waits.
+			return &fault.Error{Class: fault.User, Err: err}
+		}
 		if err != nil {
 			return err
 		}
@@ -143,7 +147,7 @@ func (a *attempt) start() error {
 		}
 	}
 	a.status.mu.Unlock()
-	a.started = true
+	a.started, a.hasRun = true, true
 	for _, s := range a.sources {
 		for _, t := range s.tasks {
 			a.env.Go("subtask "+t.Name(), t.Run)

@@ -106,6 +106,7 @@ type Job struct {
 	store  *checkpoint.Store
 	tables map[string]*table
 	begun  bool
+	hasRun bool // an attempt of this process got as far as reading
 
 	loop
 	status status

@@ -182,6 +182,15 @@ func launch(t *testing.T, cmd *exec.Cmd) *process {
 	return p
 }
 
+// shown is what was printed so far, the middle of a long text left out.
+func (p *process) shown() string {
+	lines := strings.Split(p.text(), "\n")
+	if n := len(lines) - 40; n > 0 {
+		lines = slices.Concat(lines[:20], []string{fmt.Sprintf("... %d lines ...", n)}, lines[len(lines)-20:])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // text is everything that was printed so far.
 func (p *process) text() string {
 	p.mu.Lock()
@@ -211,7 +220,8 @@ func (p *process) awaits(words ...string) string {
 			}
 		}
 		if p.over || expired {
-			p.t.Fatalf("no line with %q (program over: %v); it printed:\n%s", words, p.over, strings.Join(p.lines, "\n"))
+			shownLines := strings.Join(p.lines[max(0, len(p.lines)-40):], "\n")
+			p.t.Fatalf("no line with %q (program over: %v); it printed:\n%s", words, p.over, shownLines)
 		}
 		p.cond.Wait()
 	}
@@ -232,12 +242,16 @@ func (p *process) exits(code int) *process {
 	select {
 	case <-p.done:
 	case <-time.After(limit):
+		said := p.shown()
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // the goroutines help to find out why
 		<-p.done
-		p.t.Fatalf("the program did not end; it printed:\n%s", p.text())
+		if f := os.Getenv("SCENARIO_STACKS"); f != "" {
+			_ = os.WriteFile(f, []byte(p.text()), 0o644)
+		}
+		p.t.Fatalf("the program did not end (SCENARIO_STACKS=FILE keeps its stacks); it printed:\n%s", said)
 	}
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
-		p.t.Fatalf("exit code %d (%v), want %d; it printed:\n%s", got, p.cmd.ProcessState, code, p.text())
+		p.t.Fatalf("exit code %d (%v), want %d; it printed:\n%s", got, p.cmd.ProcessState, code, p.shown())
 	}
 	p.sane()
 	return p
@@ -248,7 +262,7 @@ func (p *process) sane() {
 	p.t.Helper()
 	for _, bad := range []string{"panic:", "goroutine ", "%!", "<nil>", "invariant"} {
 		if strings.Contains(p.text(), bad) {
-			p.t.Errorf("the program printed %q:\n%s", bad, p.text())
+			p.t.Errorf("the program printed %q:\n%s", bad, p.shown())
 		}
 	}
 }
@@ -259,10 +273,10 @@ func (p *process) killed() {
 	select {
 	case <-p.done:
 	case <-time.After(limit):
-		p.t.Fatalf("the failpoint was not reached; it printed:\n%s", p.text())
+		p.t.Fatalf("the failpoint was not reached; it printed:\n%s", p.shown())
 	}
 	if p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		p.t.Fatalf("ended by %v, want SIGKILL; it printed:\n%s", p.cmd.ProcessState, p.text())
+		p.t.Fatalf("ended by %v, want SIGKILL; it printed:\n%s", p.cmd.ProcessState, p.shown())
 	}
 }
 
@@ -271,7 +285,7 @@ func (p *process) says(words ...string) *process {
 	p.t.Helper()
 	for _, w := range words {
 		if !strings.Contains(p.text(), w) {
-			p.t.Errorf("%q is not in what it printed:\n%s", w, p.text())
+			p.t.Errorf("%q is not in what it printed:\n%s", w, p.shown())
 		}
 	}
 	return p
@@ -282,7 +296,7 @@ func (p *process) silent(words ...string) *process {
 	p.t.Helper()
 	for _, w := range words {
 		if strings.Contains(p.text(), w) {
-			p.t.Errorf("%q is in what it printed:\n%s", w, p.text())
+			p.t.Errorf("%q is in what it printed:\n%s", w, p.shown())
 		}
 	}
 	return p
@@ -291,7 +305,7 @@ func (p *process) silent(words ...string) *process {
 func (p *process) signal(s os.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatalf("%v; it printed:\n%s", err, p.text())
+		p.t.Fatalf("%v; it printed:\n%s", err, p.shown())
 	}
 }
 
@@ -324,13 +338,13 @@ func until(t *testing.T, what string, p *process, cond func() bool) {
 		case <-tick.C:
 		case <-over:
 			if !cond() {
-				t.Fatalf("the program ended (%v) before %s; it printed:\n%s", p.cmd.ProcessState, what, p.text())
+				t.Fatalf("the program ended (%v) before %s; it printed:\n%s", p.cmd.ProcessState, what, p.shown())
 			}
 			return
 		case <-late:
 			printed := ""
 			if p != nil {
-				printed = p.text()
+				printed = p.shown()
 			}
 			t.Fatalf("%s did not come; the program printed:\n%s", what, printed)
 		}

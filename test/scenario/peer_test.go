@@ -32,15 +32,22 @@ type topic struct {
 func newTopic(t *testing.T, partitions int32, settings ...string) *topic {
 	t.Helper()
 	name := fmt.Sprintf("scn-%d-%d", time.Now().UnixNano(), topics.Add(1))
-	cl, err := kgo.NewClient(kgo.SeedBrokers(peer.Kafka(t)), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
-		kgo.ProducerBatchMaxBytes(20<<20), kgo.BrokerMaxWriteBytes(64<<20), kgo.MetadataMinAge(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	k := &topic{t: t, name: name, cl: cl, adm: kadm.NewClient(cl)}
+	k := &topic{t: t, name: name}
+	k.connect()
 	k.create(partitions, settings...)
 	return k
+}
+
+// connect makes a client that knows nothing of the topic yet.
+func (k *topic) connect() {
+	k.t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(peer.Kafka(k.t)), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
+		kgo.ProducerBatchMaxBytes(20<<20), kgo.BrokerMaxWriteBytes(64<<20), kgo.MetadataMinAge(50*time.Millisecond), kgo.UnknownTopicRetries(-1))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(cl.Close)
+	k.cl, k.adm = cl, kadm.NewClient(cl)
 }
 
 // create makes the topic, anew after delete.
@@ -56,6 +63,42 @@ func (k *topic) create(partitions int32, settings ...string) {
 		_, err := k.adm.CreateTopic(ctx, partitions, 1, conf, k.name)
 		return err == nil || errors.Is(err, kerr.TopicAlreadyExists)
 	})
+	k.has(partitions)
+}
+
+// has waits until the broker tells of so many partitions, each with a leader.
+func (k *topic) has(partitions int32) {
+	k.t.Helper()
+	until(k.t, fmt.Sprintf("%d partitions of topic %s", partitions, k.name), nil, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		ts, err := k.adm.ListTopics(ctx, k.name)
+		if err != nil || len(ts[k.name].Partitions) != int(partitions) {
+			return false
+		}
+		for _, p := range ts[k.name].Partitions {
+			if p.Leader < 0 || p.Err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	k.connect()
+}
+
+// grow adds partitions up to so many.
+func (k *topic) grow(partitions int32) {
+	k.t.Helper()
+	until(k.t, "more partitions", nil, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		ts, err := k.adm.ListTopics(ctx, k.name)
+		if err == nil && len(ts[k.name].Partitions) < int(partitions) {
+			_, err = k.adm.UpdatePartitions(ctx, int(partitions), k.name)
+		}
+		return err == nil
+	})
+	k.has(partitions)
 }
 
 // sql is the WITH clause's options of a table that reads the topic from its beginning; more options may follow.
