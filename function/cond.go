@@ -93,7 +93,7 @@ func compileCase(c *compiler, n *node, call *Call) error {
 		}
 		branches = append(branches, b)
 	}
-	var pick []int16
+	var pick []int32
 	vecs := make([]kernel.Vec, len(branches))
 	n.run = func(p *Program, n *node) (kernel.Vec, error) {
 		pick = resizePick(pick, p.in.Rows)
@@ -105,7 +105,7 @@ func compileCase(c *compiler, n *node, call *Call) error {
 			if b.cond == nil {
 				for i := range pick {
 					if mask.Has(i) {
-						pick[i] = int16(k)
+						pick[i] = int32(k)
 					}
 				}
 				var err error
@@ -118,7 +118,7 @@ func compileCase(c *compiler, n *node, call *Call) error {
 			if err != nil {
 				return v, err
 			}
-			b.split(v, pick, int16(k), mask)
+			b.split(v, pick, int32(k), mask)
 			p.enter(b.resultScope, b.taken)
 			if vecs[k], err = b.result.eval(p); err != nil {
 				return vecs[k], err
@@ -131,9 +131,9 @@ func compileCase(c *compiler, n *node, call *Call) error {
 	return nil
 }
 
-func resizePick(pick []int16, n int) []int16 {
+func resizePick(pick []int32, n int) []int32 {
 	if cap(pick) < n {
-		pick = make([]int16, n)
+		pick = make([]int32, n)
 	}
 	pick = pick[:n]
 	for i := range pick {
@@ -151,7 +151,7 @@ func (b *caseBranch) scope() *scope {
 }
 
 // split sends the rows of mask where v is TRUE to branch k and leaves the others.
-func (b *caseBranch) split(v kernel.Vec, pick []int16, k int16, mask kernel.Mask) {
+func (b *caseBranch) split(v kernel.Vec, pick []int32, k int32, mask kernel.Mask) {
 	n := len(pick)
 	b.left = kernel.Active(b.left, n, mask)
 	b.taken = kernel.Active(b.taken, n, mask)
@@ -208,7 +208,7 @@ func compileCoalesce(c *compiler, n *node, call *Call) error {
 		}
 		args, scopes = append(args, x), append(scopes, at)
 	}
-	var pick []int16
+	var pick []int32
 	masks := make([]kernel.Mask, len(args))
 	vecs := make([]kernel.Vec, len(args))
 	n.run = func(p *Program, n *node) (kernel.Vec, error) {
@@ -228,7 +228,7 @@ func compileCoalesce(c *compiler, n *node, call *Call) error {
 			masks[k] = kernel.Active(masks[k], len(pick), mask)
 			for i := range pick {
 				if masks[k].Has(i) && !vecs[k].IsNull(i) {
-					pick[i] = int16(k)
+					pick[i] = int32(k)
 					masks[k][i>>6] &^= 1 << (uint(i) & 63)
 				}
 			}

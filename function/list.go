@@ -3,7 +3,8 @@ package function
 import "sort"
 
 // families are the tables of all functions and operators.
-var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, textFunctions, regexFunctions, encodings, timeFunctions, legacyTime, sessionFunctions}
+var families = [][]*Function{arithmetic, comparison, logic, conditional, mathFunctions, stringFunctions, textFunctions, regexFunctions,
+	encodings, timeFunctions, legacyTime, sessionFunctions}
 
 var byName map[string]*Function
 

@@ -40,7 +40,7 @@ var textFunctions = []*Function{
 	affix("STARTSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[:len(x)]) == string(x) }),
 	affix("ENDSWITH", func(s, x []byte) bool { return len(s) >= len(x) && string(s[len(s)-len(x):]) == string(x) }),
 	elt(), textTest("IS_ALPHA", text.IsAlpha, func(types.Type) bool { return false }), textTest("IS_DIGIT", text.IsDigit, types.Type.IsInteger),
-	textTest("IS_DECIMAL", func(s []byte) bool { _, st := javanum.ParseFloat64(s); return st != javanum.Invalid }, func(t types.Type) bool { return t.Kind != types.Decimal }),
+	textTest("IS_DECIMAL", isDecimal, func(t types.Type) bool { return t.Kind != types.Decimal }),
 }
 
 // casing keeps the type; a result that is longer than CHAR(n) is cut, as in Flink.
@@ -228,7 +228,8 @@ func elt() *Function {
 
 // textTest is a test of a text that is FALSE for NULL; of other types the type alone decides, as in Flink, NULL or not.
 func textTest(name string, f func([]byte) bool, other func(types.Type) bool) *Function {
-	fn := (&Function{Name: name}).signatures(sig{params: []family{{"<CHARACTER_OR_NUMERIC>", func(t types.Type) bool { return t.IsString() || t.IsNumeric() }}}, ret: func([]Expr) types.Type { return booleanType.Required() }})
+	notNull := func([]Expr) types.Type { return booleanType.Required() }
+	fn := (&Function{Name: name}).signatures(sig{params: []family{character}, ret: notNull}, sig{params: []family{numeric}, ret: notNull})
 	fn.op = func(c *Call, _ Session) (Op, error) {
 		if t := c.Args[0].Type(); !t.IsString() {
 			yes := other(t)
@@ -240,6 +241,11 @@ func textTest(name string, f func([]byte) bool, other func(types.Type) bool) *Fu
 		}), nil
 	}
 	return fn
+}
+
+func isDecimal(s []byte) bool {
+	_, st := javanum.ParseFloat64(s)
+	return st != javanum.Invalid
 }
 
 // splitIndex is SPLIT_INDEX(text, separator, index); the separator may be the code of a character.

@@ -315,9 +315,9 @@ func TestThreeValuedTwins(t *testing.T) {
 func TestChooseAndBroadcast(t *testing.T) {
 	for _, typ := range []types.Type{types.New(types.Boolean), types.New(types.Int), types.New(types.BigInt), types.New(types.Double), types.String_} {
 		operands(t, typ, func(t *testing.T, a, b kernel.Vec, n int) {
-			pick := make([]int16, n)
+			pick := make([]int32, n)
 			for i := range pick {
-				pick[i] = int16(i%3) - 1
+				pick[i] = int32(i%3) - 1
 			}
 			dst := changelog.NewColumn(typ)
 			kernel.Choose(dst, []kernel.Vec{a, b}, pick)

@@ -76,7 +76,7 @@ func IsBool(dst *changelog.Column, a Vec, n int, want, not bool) {
 }
 
 // Choose gives dst row i of the branch pick[i], NULL where pick[i] is negative. All branches have dst's physical type.
-func Choose(dst *changelog.Column, branches []Vec, pick []int16) {
+func Choose(dst *changelog.Column, branches []Vec, pick []int32) {
 	n := len(pick)
 	Make(dst, n)
 	if dst.Type.Physical() == types.PhysBytes {
@@ -102,7 +102,7 @@ func Choose(dst *changelog.Column, branches []Vec, pick []int16) {
 }
 
 // markNulls makes the rows NULL that no branch takes or whose branch is NULL there.
-func markNulls(dst *changelog.Column, branches []Vec, pick []int16) {
+func markNulls(dst *changelog.Column, branches []Vec, pick []int32) {
 	none := false
 	for _, p := range pick {
 		none = none || p < 0
@@ -120,7 +120,7 @@ func markNulls(dst *changelog.Column, branches []Vec, pick []int16) {
 	}
 }
 
-func chooseBytes(dst *changelog.Column, branches []Vec, pick []int16) {
+func chooseBytes(dst *changelog.Column, branches []Vec, pick []int32) {
 	off, data := append(dst.Off[:0], 0), dst.Data[:0]
 	for i, p := range pick {
 		if p >= 0 && !branches[p].IsNull(i) {
@@ -132,7 +132,7 @@ func chooseBytes(dst *changelog.Column, branches []Vec, pick []int16) {
 	dst.Off, dst.Data, dst.N = off, data, len(pick)
 }
 
-func choose[T any](dst []T, branches []Vec, pick []int16, values func(*changelog.Column) []T) {
+func choose[T any](dst []T, branches []Vec, pick []int32, values func(*changelog.Column) []T) {
 	for b, v := range branches {
 		src := values(v.Col)
 		s := stride(src)
