@@ -178,7 +178,7 @@ var damages = []damage{
 	{name: "content that is no JSON", do: func(l *lake) { l.change(l.nth("certificate", 4), func(b string) string { return b[:len(b)-1] }) }, want: []Kind{EntryDamaged, FileForeign}},
 	{name: "entry of an unknown kind", do: func(l *lake) { l.put(l.numbers()[len(l.numbers())-1]+1, "riddle", "{}") }, want: []Kind{EntryUnknown}},
 	{name: "claim of an older epoch", do: func(l *lake) {
-		l.change(l.nth("claim", 1), func(b string) string { return strings.Replace(b, `"epoch":4`, `"epoch":1`, 1) })
+		l.change(l.nth("claim", 1), func(b string) string { return strings.Replace(b, `"epoch":4`, `"epoch":0`, 1) })
 	}, want: []Kind{Fence, Order}},
 	{name: "written past a fence", do: func(l *lake) {
 		l.change(l.nth("claim", 1), func(b string) string { return strings.Replace(b, `"log_id":"11`, `"log_id":"22`, 1) })

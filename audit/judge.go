@@ -123,7 +123,9 @@ func (j *judge) judge(e *log.Entry) error {
 }
 
 func (j *judge) claims(e *log.Entry, c *account.Claim) {
-	if old := j.claim; old != nil && old.LogID == c.LogID && c.Epoch <= old.Epoch {
+	// The same process claims again when it does not know what became of its first claim.
+	again := func(old *account.Claim) bool { return c.Epoch == old.Epoch && c.Host == old.Host && c.PID == old.PID }
+	if old := j.claim; old != nil && old.LogID == c.LogID && c.Epoch <= old.Epoch && !again(old) {
 		j.at(e, Order, doctored, "epoch %d claims the table behind epoch %d of the same job log", c.Epoch, old.Epoch)
 	}
 	j.claim, j.claimTorn = c, false

@@ -91,4 +91,6 @@ type PendingPartition struct {
 	FirstSeen int64 `json:"first_seen"`
 	// Due is set from the checkpoint on that commits it until its success file stands.
 	Due bool `json:"due,omitempty"`
+	// Lost is set once a file of it is lost: it is never due then.
+	Lost bool `json:"lost,omitempty"`
 }

@@ -27,6 +27,9 @@ func (t *Table) segment() error {
 	if len(t.state.Certificates) < every || !t.state.ChainDone {
 		return t.clean()
 	}
+	if c := t.state.Find(t.state.Chain.Certificate); c != nil && len(c.lost()) > 0 {
+		return t.clean() // until the next checkpoint has its losses in its state, a restart asks this entry for them
+	}
 	arch, err := t.archive()
 	if err != nil {
 		return err

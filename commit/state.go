@@ -22,6 +22,19 @@ type Certified struct {
 	Committed map[string]bool
 }
 
+// lost are the files that done calls lost.
+func (c *Certified) lost() (out []account.File) {
+	if c.Done == nil {
+		return nil
+	}
+	for i, v := range c.Done.Verdicts {
+		if v == account.Lost && i < len(c.Files) {
+			out = append(out, c.Files[i])
+		}
+	}
+	return out
+}
+
 // State is what a table's log says, folded from its entries.
 type State struct {
 	// Claim is the newest claim, nil before the first.
@@ -40,6 +53,9 @@ type State struct {
 	SegmentN int64
 	LastN    int64
 	kinds    []log.Head
+	// broken: a certificate does not follow the one before it. It is a fault only if no segment comes behind: below one a cleaner may have left
+	// any part of the entries.
+	broken error
 }
 
 func decode(e log.Entry, v any) error {
@@ -76,7 +92,7 @@ func (s *State) ApplyAll(entries []log.Entry) error {
 			return err
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log.
@@ -95,8 +111,8 @@ func (s *State) Apply(e log.Entry) error {
 		if err := decode(e, &c.Certificate); err != nil {
 			return err
 		}
-		if c.Previous != s.Chain.Certificate {
-			return fault.New(fault.Damage, "entry %d: certificate of checkpoint %d follows certificate %s, but the one before it is %s",
+		if c.Previous != s.Chain.Certificate && s.broken == nil {
+			s.broken = fault.New(fault.Damage, "entry %d: certificate of checkpoint %d follows certificate %s, but the one before it is %s",
 				e.N, c.Checkpoint, short(c.Previous), short(s.Chain.Certificate))
 		}
 		s.Certificates = append(s.Certificates, c)
@@ -139,7 +155,7 @@ func (s *State) Apply(e log.Entry) error {
 		if err := decode(e, &g); err != nil {
 			return err
 		}
-		s.Segment, s.SegmentN = &g, e.N
+		s.Segment, s.SegmentN, s.broken = &g, e.N, nil
 		claim := g.Claim
 		s.Claim = &claim
 		s.Certificates = nil

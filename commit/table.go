@@ -216,7 +216,10 @@ func (t *Table) append(kind string, body any, check func() error, below log.Belo
 	if err != nil {
 		return fmt.Errorf("append %s to the log of table %s: %w", kind, t.root, err)
 	}
-	return t.state.Apply(e)
+	if err := t.state.Apply(e); err != nil {
+		return err
+	}
+	return t.state.broken
 }
 
 // newer reports an entry that a newer epoch of this job log wrote. Its claim may have been cleaned away already, behind a segment.
@@ -258,7 +261,7 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	}
 	res := Result{Certificate: account.ChainEnd{Certificate: standing.Hash, Checkpoint: standing.Checkpoint}, Committed: standing.Committed}
 	if standing.Done != nil {
-		res.Already, res.Counters, res.Verdicts = true, standing.Done.Counters, standing.Done.Verdicts
+		res.Already, res.Counters, res.Verdicts, res.Lost = true, standing.Done.Counters, standing.Done.Verdicts, standing.lost()
 		return res, nil
 	}
 	if err := t.makeFolders(standing.Files); err != nil {

@@ -184,15 +184,15 @@ func (j *Job) commitPartitions(tb *table, res commit.Result) error {
 	kept := tb.pending[:0:0]
 	var done []string
 	for _, p := range tb.pending {
+		if hole[p.Partition] { // kept in mind: it may be due later, and get more files
+			j.log.Warn("a partition is not committed because a file of it is lost", "table", tb.name, "partition", p.Partition)
+			p.Due, p.Lost = false, true
+		}
 		if !p.Due {
 			kept = append(kept, p)
 			continue
 		}
 		if res.Committed[p.Partition] {
-			continue
-		}
-		if hole[p.Partition] {
-			j.log.Warn("a partition is not committed because a file of it is lost", "table", tb.name, "partition", p.Partition)
 			continue
 		}
 		failpoint.Hit(failpoint.PartitionBefore)
@@ -231,7 +231,7 @@ func (tb *table) seen(files []account.File, mark changelog.Watermark, now int64,
 	}
 	for i := range out {
 		p := &out[i]
-		if p.Due {
+		if p.Due || p.Lost {
 			continue
 		}
 		due, err := pc.Due(p.Values, p.FirstSeen, mark, now)

@@ -22,12 +22,12 @@ type unsynced struct {
 	handle fs.File
 }
 
-// add takes over a file whose bytes were all written. Besides its folder the two above are synced each time: another subtask may have made
-// them and may not live to sync them.
+// add takes over a file whose bytes were all written. Besides its folder the three above are synced each time, up to the table's: another
+// subtask, an ended attempt or the probe may have made them and not have lived to sync them.
 func (d *durability) add(f *file) {
 	d.files = append(d.files, unsynced{f.pending, f.handle})
 	dir := path.Dir(f.pending)
-	for range 3 {
+	for range 4 {
 		d.folder(dir)
 		dir = path.Dir(dir)
 	}

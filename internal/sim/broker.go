@@ -173,16 +173,19 @@ func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {
 func (r *reader) Lag() int64   { return -1 }
 func (r *reader) Close() error { return nil }
 
-// where leaves out the filtered records.
-type where struct{ out *changelog.Batch }
+// where leaves out the records that a table does not take.
+type where struct {
+	out *changelog.Batch
+	l   *lake
+}
 
-func newWhere() *where { return &where{changelog.NewBatch(schema)} }
+func newWhere(l *lake) *where { return &where{changelog.NewBatch(schema), l} }
 
 func (w *where) Process(in *changelog.Batch) (*changelog.Batch, error) {
 	w.out.Reset()
 	w.out.Split = in.Split
 	for i := range in.Rows {
-		if kindOf(int(in.Cols[0].I32[i]), in.Offsets[i]) == filtered {
+		if !w.l.takes(kindOf(int(in.Cols[0].I32[i]), in.Offsets[i])) {
 			continue
 		}
 		for k, c := range in.Cols {

@@ -17,22 +17,35 @@ import (
 )
 
 const (
-	root = "/lake"
 	jobs = "/checkpoints"
 	name = "orders"
 )
 
-// oracle looks at the table from outside.
+// roots are the tables that a job may have: the first takes the rows, the second what the first leaves out as well.
+var roots = []string{"/lake", "/pond"}
+
+// oracle looks at the tables from outside.
 type oracle struct {
-	client    *mem.Client
-	b         *broker
+	client  *mem.Client
+	b       *broker
+	tables  []*lake
+	lost    map[string]bool // final names of files that the job reported as lost
+	removed map[string]bool // pending names that the outsider removed
+}
+
+// lake is one table.
+type lake struct {
+	o         *oracle
+	root      string
+	success   bool // partitions are declared complete once the input has ended
 	log       *log.Log
 	rows      map[string][]record // parsed visible files
 	certified map[string]bool
-	lost      map[string]bool // final names of files that the job reported as lost
-	removed   map[string]bool // pending names that the outsider removed
 	excused   map[record]bool // records that the job reported as lost
 }
+
+// takes says whether a record of kind k belongs into the table.
+func (l *lake) takes(k kind) bool { return k == row || k == filtered && l.root != roots[0] }
 
 type record struct {
 	Part int   `json:"part"`
@@ -40,8 +53,10 @@ type record struct {
 }
 
 func newOracle(w *world) *oracle {
-	o := &oracle{b: w.b, rows: map[string][]record{}, certified: map[string]bool{}, lost: map[string]bool{}, removed: map[string]bool{},
-		excused: map[record]bool{}}
+	o := &oracle{b: w.b, lost: map[string]bool{}, removed: map[string]bool{}}
+	for i := range w.tables {
+		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, rows: map[string][]record{}, certified: map[string]bool{}, excused: map[record]bool{}})
+	}
 	o.reopen(w)
 	return o
 }
@@ -49,15 +64,27 @@ func newOracle(w *world) *oracle {
 // reopen gives the oracle a process of its own, again after a power cut.
 func (o *oracle) reopen(w *world) {
 	o.client = w.store.Client("oracle")
-	o.log = log.Open(w.s.process("oracle"), o.client, commit.Dir(root, name), ".staunch")
+	for _, l := range o.tables {
+		l.log = log.Open(w.s.process("oracle"), o.client, commit.Dir(l.root, name), ".staunch")
+	}
+}
+
+// of is the table that a path lies in, or nil.
+func (o *oracle) of(p string) *lake {
+	for _, l := range o.tables {
+		if strings.HasPrefix(p, l.root+"/") {
+			return l
+		}
+	}
+	return nil
 }
 
 // visible lists what a reader of the table sees: no hidden folders, only the format's extension.
-func (o *oracle) visible() ([]string, error) {
+func (l *lake) visible() ([]string, error) {
 	var out []string
 	var walk func(dir string) error
 	walk = func(dir string) error {
-		list, err := o.client.List(dir)
+		list, err := l.o.client.List(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -78,7 +105,7 @@ func (o *oracle) visible() ([]string, error) {
 		}
 		return nil
 	}
-	return out, walk(root)
+	return out, walk(l.root)
 }
 
 func (o *oracle) read(p string) ([]record, error) {
@@ -100,7 +127,17 @@ func (o *oracle) read(p string) ([]record, error) {
 
 // check holds at every moment: nothing torn, nothing twice, nothing vanishes. cut says that a power cut may have taken renames back.
 func (o *oracle) check(cut bool) error {
-	files, err := o.visible()
+	for _, l := range o.tables {
+		if err := l.check(cut); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lake) check(cut bool) error {
+	o := l.o
+	files, err := l.visible()
 	if err != nil {
 		return err
 	}
@@ -108,38 +145,38 @@ func (o *oracle) check(cut bool) error {
 	seen := map[record]string{}
 	for _, f := range files {
 		now[f] = true
-		rows, ok := o.rows[f]
+		rows, ok := l.rows[f]
 		if !ok {
 			if rows, err = o.read(f); err != nil {
 				return err
 			}
-			o.rows[f] = rows
+			l.rows[f] = rows
 		}
 		for _, r := range rows {
 			if other, twice := seen[r]; twice {
 				return fmt.Errorf("P1: record %d of partition %d is visible twice, in %s and %s", r.Off, r.Part, other, f)
 			}
 			seen[r] = f
-			if r.Part >= o.b.partitions || r.Off >= o.b.records || kindOf(r.Part, r.Off) != row {
+			if r.Part >= o.b.partitions || r.Off >= o.b.records || !l.takes(kindOf(r.Part, r.Off)) {
 				return fmt.Errorf("P1: record %d of partition %d in %s must not be in the table", r.Off, r.Part, f)
 			}
 		}
 	}
-	for f := range o.rows {
+	for f := range l.rows {
 		if now[f] {
 			continue
 		}
 		if !cut {
 			return fmt.Errorf("a visible file vanished: %s", f)
 		}
-		delete(o.rows, f)
+		delete(l.rows, f)
 	}
 	return nil
 }
 
 // renaming is called before each rename into the table: the file must have been certified before.
-func (o *oracle) renaming(final string) error {
-	entries, err := o.log.Read()
+func (l *lake) renaming(final string) error {
+	entries, err := l.log.Read()
 	if err != nil {
 		return err
 	}
@@ -152,10 +189,10 @@ func (o *oracle) renaming(final string) error {
 			return err
 		}
 		for _, f := range c.Files {
-			o.certified[f.Final] = true
+			l.certified[f.Final] = true
 		}
 	}
-	if !o.certified[final] {
+	if !l.certified[final] {
 		return fmt.Errorf("P11: %s becomes visible without a certificate", final)
 	}
 	return nil
@@ -166,13 +203,23 @@ func (o *oracle) complete() error {
 	if err := o.check(true); err != nil {
 		return err
 	}
+	for _, l := range o.tables {
+		if err := l.complete(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lake) complete() error {
+	o := l.o
 	seen := map[record]bool{}
-	for _, rows := range o.rows {
+	for _, rows := range l.rows {
 		for _, r := range rows {
 			seen[r] = true
 		}
 	}
-	for r := range o.excused {
+	for r := range l.excused {
 		if seen[r] {
 			return fmt.Errorf("P5: record %d of partition %d was reported lost and is visible", r.Off, r.Part)
 		}
@@ -182,7 +229,7 @@ func (o *oracle) complete() error {
 	for p := range o.b.partitions {
 		for off := range o.b.records {
 			r := record{p, off}
-			if kindOf(p, off) == row && !seen[r] && !o.excused[r] {
+			if l.takes(kindOf(p, off)) && !seen[r] && !l.excused[r] {
 				if missing == 0 {
 					first = r
 				}
@@ -192,6 +239,35 @@ func (o *oracle) complete() error {
 	}
 	if missing > 0 {
 		return fmt.Errorf("P1, P6: the job ended and %d records are neither visible nor reported lost, the first: record %d of partition %d", missing, first.Off, first.Part)
+	}
+	return l.declared()
+}
+
+// declared holds once the job has ended: a partition has its success file unless a file of it is lost.
+func (l *lake) declared() error {
+	if !l.success {
+		return nil
+	}
+	holes := map[string]bool{}
+	for f := range l.o.lost {
+		if l.o.of(f) == l {
+			holes[path.Dir(f)] = true
+		}
+	}
+	whole := map[string]bool{}
+	for f := range l.rows {
+		whole[path.Dir(f)] = true
+	}
+	for d := range holes {
+		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err == nil {
+			return fmt.Errorf("partition %s is declared complete and a file of it is lost", d)
+		}
+		delete(whole, d)
+	}
+	for d := range whole {
+		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err != nil {
+			return fmt.Errorf("the job ended and partition %s is not declared complete: %w", d, err)
+		}
 	}
 	return nil
 }

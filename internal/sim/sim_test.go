@@ -67,8 +67,8 @@ func TestSimProtocol(t *testing.T) {
 	wg.Wait()
 	n := max(int(played.Load()), 1)
 	fmt.Printf("%d seeds: %+v\n", n, sum)
-	if sum.Checkpoints < 3*n || sum.Attempts < n {
-		t.Errorf("the seeds are too tame: %d checkpoints and %d attempts in %d seeds", sum.Checkpoints, sum.Attempts, n)
+	if sum.Checkpoints < 3*n || sum.Attempts < n || n >= 100 && sum.Restarts < n/4 {
+		t.Errorf("the seeds are too tame: %d checkpoints, %d attempts and %d restarts in %d seeds", sum.Checkpoints, sum.Attempts, sum.Restarts, n)
 	}
 }
 
@@ -83,6 +83,8 @@ func (s *Stats) add(o Stats) {
 	s.Removed += o.Removed
 	s.Checkpoints += o.Checkpoints
 	s.Files += o.Files
+	s.Hard += o.Hard
+	s.Restarts += o.Restarts
 }
 
 // TestSimKnownBad plays each variant until the oracle catches it: a simulator that finds nothing proves nothing.

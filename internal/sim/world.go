@@ -34,7 +34,7 @@ import (
 
 // Stats say what happened in a seed.
 type Stats struct {
-	Steps, Attempts, Kills, Pauses, Faults, Repeats, PowerCuts, Removed, Checkpoints, Files int
+	Steps, Attempts, Kills, Pauses, Faults, Repeats, PowerCuts, Removed, Checkpoints, Files, Hard, Restarts int
 }
 
 // world is one seed's story.
@@ -48,9 +48,12 @@ type world struct {
 	o       *oracle
 	running []*run
 	par     int
+	tables  int
+	success bool // partition commit at the end of the input
 	opts    cp.Options
 	retain  int
 	faults  float64
+	hard    bool // some faults are no outages
 	calm    bool // no more faults
 	accept  []string
 	trace   io.Writer
@@ -80,10 +83,16 @@ func Run(seed uint64, v Variant, trace io.Writer) (Stats, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x5741554e4348))
 	w := &world{seed: seed, v: v, rng: rng, s: newSched(rng), store: mem.New(), trace: trace, par: 1 + rng.IntN(2), retain: 1 + rng.IntN(2)}
 	w.b = &broker{s: w.s, partitions: 1 + rng.IntN(3), records: int64(40 + rng.IntN(80)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
-	w.opts = v.options(cp.Options{Interval: time.Duration(500+rng.IntN(1500)) * time.Millisecond, Timeout: 10 * time.Minute, Tolerable: rng.IntN(2)})
+	w.tables, w.success = 1+rng.IntN(2), rng.IntN(2) == 0
+	timeout := 10 * time.Minute
+	if rng.IntN(4) == 0 { // some checkpoints are given up and join the next
+		timeout = time.Duration(300+rng.IntN(1500)) * time.Millisecond
+	}
+	w.opts = v.options(cp.Options{Interval: time.Duration(500+rng.IntN(1500)) * time.Millisecond, Timeout: timeout, Tolerable: rng.IntN(2)})
 	w.v.job.Commit.SegmentEvery = 2 + rng.IntN(4)
 	if rng.IntN(3) > 0 {
 		w.faults = 0.002 + 0.02*rng.Float64()
+		w.hard = rng.IntN(2) == 0
 	}
 	w.store.Now = func() time.Time { return w.s.now }
 	w.store.RenameMissingParent = rng.IntN(2) == 0
@@ -122,10 +131,10 @@ func (w *world) before(client string, op mem.Op) {
 		w.s.cur.p.until = w.s.now.Add(time.Duration(1+w.rng.IntN(15)) * time.Second)
 		w.s.pass()
 	}
-	if op.Kind == mem.Rename && strings.HasPrefix(op.To, root+"/") && !strings.HasPrefix(op.To, root+"/_") {
+	if l := w.o.of(op.To); op.Kind == mem.Rename && l != nil && !strings.HasPrefix(op.To, l.root+"/_") {
 		cur := w.s.cur
 		w.s.cur = nil // the oracle's own calls do not wait
-		if err := w.o.renaming(op.To); err != nil {
+		if err := l.renaming(op.To); err != nil {
 			w.fail(err)
 		}
 		w.s.cur = cur
@@ -142,6 +151,9 @@ func (w *world) fail(err error) {
 	}
 }
 
+// errHard is an answer that no waiting heals: the attempt fails and starts again inside its process.
+var errHard = errors.New("input/output error")
+
 func (w *world) fault(client string, op mem.Op) mem.Effect {
 	rate := w.faults
 	if op.Kind == mem.Rename {
@@ -151,6 +163,10 @@ func (w *world) fault(client string, op mem.Op) mem.Effect {
 		return mem.Effect{}
 	}
 	w.stats.Faults++
+	if w.hard && w.rng.IntN(4) == 0 {
+		w.stats.Hard++
+		return mem.Effect{Kind: []mem.EffectKind{mem.Fail, mem.Lost}[w.rng.IntN(2)], Err: []error{fs.ErrNoSpace, errHard}[w.rng.IntN(2)]}
+	}
 	if op.Kind == mem.Rename && w.rng.IntN(3) == 0 {
 		return mem.Effect{Kind: []mem.EffectKind{mem.Refuse, mem.DoneRefuse}[w.rng.IntN(2)]}
 	}
@@ -171,29 +187,26 @@ func (w *world) start() {
 	r := &run{n: n, p: w.s.process(fmt.Sprintf("p%d", n))}
 	r.client = w.store.Client(r.p.name)
 	w.running = append(w.running, r)
-	cols := make([]connector.Column, len(schema))
-	for i, f := range schema {
-		cols[i] = connector.Column{Name: f.Name, Type: f.Type}
-	}
-	sink, err := filesystem.Factory.Sink(connector.Table{Name: "lake", Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
-		Options: config.NewValues("table lake", map[string]string{"connector": "filesystem", "path": root, "format": "json"}, nil), Zone: time.UTC,
-		Stores: stores{r.client}, Formats: formats})
-	if err != nil {
-		w.fail(fmt.Errorf("sink: %w", err))
-		return
-	}
-	table := sink.(connector.FileTable)
-	var used connector.Sink = sink
-	if w.v.deleteFirst {
-		used = deleting{sink, w, r}
-	}
 	spec := job.Spec{ID: name, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.client},
-		Graph: dataflow.Graph{Parallelism: w.par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema,
-			Branches: []dataflow.Branch{{Insert: "1", Table: root, Sink: used, NewOperator: func() (operator.Operator, error) { return newWhere(), nil }}}}}},
-		Tables: map[string]job.Table{root: {Name: "lake", Sink: table}}, Sources: []string{"t"}, Sinks: []string{root},
-		CheckpointStore: r.client, CheckpointDir: jobs, Retain: w.retain, Checkpoints: w.opts,
+		Graph:  dataflow.Graph{Parallelism: w.par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema}}},
+		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.client, CheckpointDir: jobs, Retain: w.retain, Checkpoints: w.opts,
 		Restart: &protocol.FixedDelay{Attempts: 1000, Delay: time.Second}, Process: job.Process{Host: "sim", PID: n}, Accept: slices.Clone(w.accept),
 		AcceptWho: "oracle", Variant: w.v.job}
+	for _, l := range w.o.tables {
+		sink, err := w.sink(r, l)
+		if err != nil {
+			w.fail(fmt.Errorf("sink: %w", err))
+			return
+		}
+		var used connector.Sink = sink
+		if w.v.deleteFirst {
+			used = deleting{sink, w, l}
+		}
+		spec.Tables[l.root] = job.Table{Name: path.Base(l.root), Sink: sink}
+		spec.Sinks = append(spec.Sinks, l.root)
+		spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: "1", Table: l.root, Sink: used,
+			NewOperator: func() (operator.Operator, error) { return newWhere(l), nil }})
+	}
 	out := slog.New(slog.DiscardHandler)
 	if w.trace != nil {
 		out = slog.New(slog.NewTextHandler(w.trace, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -208,6 +221,24 @@ func (w *world) start() {
 		r.outcome, r.err = r.job.Run()
 		r.ended = true
 	})
+}
+
+// sink opens a table as a process sees it.
+func (w *world) sink(r *run, l *lake) (connector.FileTable, error) {
+	cols := make([]connector.Column, len(schema))
+	for i, f := range schema {
+		cols[i] = connector.Column{Name: f.Name, Type: f.Type}
+	}
+	options := map[string]string{"connector": "filesystem", "path": l.root, "format": "json"}
+	if l.success { // due at the end of the input only
+		options["sink.partition-commit.policy.kind"], options["sink.partition-commit.delay"] = "success-file", "1000 d"
+	}
+	sink, err := filesystem.Factory.Sink(connector.Table{Name: path.Base(l.root), Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
+		Options: config.NewValues("table "+path.Base(l.root), options, nil), Zone: time.UTC, Stores: stores{r.client}, Formats: formats})
+	if err != nil {
+		return nil, err
+	}
+	return sink.(connector.FileTable), nil
 }
 
 func (w *world) alive() (out []*run) {
@@ -277,16 +308,24 @@ func (w *world) play() error {
 
 // audited asks the audit, which must agree with the oracle (P11).
 func (w *world) audited() error {
-	rep, err := audit.Table(context.Background(), w.s.process("audit"), w.o.client, root, audit.Options{})
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	if rep.Verdict != audit.Clean || len(rep.Jobs) != 1 || len(rep.Jobs[0].Losses) != len(w.o.lost) {
-		var b strings.Builder
-		if err := rep.Text(&b); err != nil {
-			return err
+	for _, l := range w.o.tables {
+		lost := 0
+		for f := range w.o.lost {
+			if w.o.of(f) == l {
+				lost++
+			}
 		}
-		return fmt.Errorf("P11: the audit says:\n%s\nlost: %v", b.String(), w.o.lost)
+		rep, err := audit.Table(context.Background(), w.s.process("audit"), w.o.client, l.root, audit.Options{})
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		if rep.Verdict != audit.Clean || len(rep.Jobs) != 1 || len(rep.Jobs[0].Losses) != lost {
+			var b strings.Builder
+			if err := rep.Text(&b); err != nil {
+				return err
+			}
+			return fmt.Errorf("P11: the audit says:\n%s\nlost: %v", b.String(), w.o.lost)
+		}
 	}
 	return nil
 }
@@ -373,6 +412,7 @@ func (w *world) reap() error {
 		defer r.p.kill()
 		w.stats.Checkpoints += int(r.job.Status().Completed)
 		w.stats.Files += int(r.job.Status().FilesVisible)
+		w.stats.Restarts += int(r.job.Status().Restarts)
 		w.running = slices.DeleteFunc(w.running, func(x *run) bool { return x == r })
 		if r.err == nil {
 			w.done = true
@@ -383,6 +423,10 @@ func (w *world) reap() error {
 		case fault.Lost:
 			if err := w.reported(r.err); err != nil {
 				return err
+			}
+		case fault.Transient, fault.Bug: // before its begin stands a process gives up at the first hard error
+			if !errors.Is(r.err, errHard) && !errors.Is(r.err, fs.ErrNoSpace) {
+				return fmt.Errorf("attempt %d ended with (%s): %w", r.n, fault.ClassOf(r.err), r.err)
 			}
 		default:
 			return fmt.Errorf("attempt %d ended with (%s): %w", r.n, fault.ClassOf(r.err), r.err)
@@ -397,35 +441,39 @@ func (w *world) reap() error {
 
 // reported checks that what an attempt calls lost was taken by the outsider, and accepts it.
 func (w *world) reported(err error) error {
+	var l *lake
 	for _, line := range strings.Split(err.Error(), "\n") {
 		line = strings.TrimSpace(line)
 		if f, ok := strings.CutPrefix(line, "lost: "); ok {
 			f, _, _ = strings.Cut(f, " (")
 			w.o.lost[f] = true
+			l = w.o.of(f)
 			took := false
 			for p := range w.o.removed {
 				took = took || strings.TrimSuffix(path.Base(p), ".pending") == path.Base(f)
 			}
-			if !took {
+			if !took || l == nil {
 				return fmt.Errorf("P5: %s was called lost, but nobody took it: %w", f, err)
 			}
 		}
 		if m := lostOffsets.FindStringSubmatch(line); m != nil {
-			w.excuse(m[1], m[2])
+			l.excuse(m[1], m[2])
 		}
 	}
-	m := lossID.FindStringSubmatch(err.Error())
-	if m == nil {
+	all := lossID.FindAllStringSubmatch(err.Error(), -1)
+	if len(all) == 0 {
 		return fmt.Errorf("P6: a loss without an id to accept it by: %w", err)
 	}
-	w.accept = append(w.accept, m[1])
+	for _, m := range all {
+		w.accept = append(w.accept, m[1])
+	}
 	return nil
 }
 
 var lostOffsets = regexp.MustCompile(`^t-(\d+) offsets ([\d. ]+)$`)
 
 // excuse takes the offsets that a report names for lost.
-func (w *world) excuse(part, ranges string) {
+func (l *lake) excuse(part, ranges string) {
 	p, _ := strconv.Atoi(part)
 	for _, r := range strings.Fields(ranges) {
 		from, to, many := strings.Cut(r, "..")
@@ -435,7 +483,7 @@ func (w *world) excuse(part, ranges string) {
 			b, _ = strconv.ParseInt(to, 10, 64)
 		}
 		for o := a; o <= b; o++ {
-			w.o.excused[record{p, o}] = true
+			l.excused[record{p, o}] = true
 		}
 	}
 }
@@ -444,7 +492,7 @@ func (w *world) excuse(part, ranges string) {
 type deleting struct {
 	connector.Sink
 	w *world
-	r *run
+	l *lake
 }
 
 func (d deleting) NewWriter(ctx connector.Context) (connector.Writer, error) {
@@ -460,7 +508,7 @@ type deletingWriter struct {
 }
 
 func (x *deletingWriter) folder(id account.CheckpointID) string {
-	return fmt.Sprintf("%s/_DUMP_TEMPORARY/cp-%d/task-%d", root, id, x.ctx.Subtask)
+	return fmt.Sprintf("%s/_DUMP_TEMPORARY/cp-%d/task-%d", x.d.l.root, id, x.ctx.Subtask)
 }
 
 // Write empties the folder of the next checkpoint before its first file, as the old protocol did. The request may arrive again later.

@@ -263,6 +263,7 @@ class Log:
 class Job:
     def __init__(self, table, name):
         self.table, self.name, self.folder = table, name, os.path.join(table.root, '_staunch', name)
+        self.claimed_by = None
         self.claim, self.chain, self.log_id, self.open, self.torn, self.claim_torn = None, ('', 0), '', None, False, False
         self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
 
@@ -371,8 +372,10 @@ class Job:
                 self.found('account-open', '%s: %d rows in files, %d by the account' % (k[0], rows, want.get(k, 0)), entry=n, split=k[0])
 
     def on_claim(self, n, c, digest):
-        if self.claim and self.claim['log_id'] == c['log_id'] and c['epoch'] <= self.claim['epoch']:
+        by = (c['log_id'], c['epoch'], c.get('host'), c.get('pid'))  # one process may claim again after an unknown outcome
+        if self.claim and self.claim['log_id'] == c['log_id'] and c['epoch'] <= self.claim['epoch'] and by != self.claimed_by:
             self.found('order', 'epoch %d claims behind %d' % (c['epoch'], self.claim['epoch']), entry=n)
+        self.claimed_by = by
         self.claim, self.claim_torn = {'log_id': c['log_id'], 'epoch': c['epoch']}, False
 
     def on_done(self, n, d, digest):
