@@ -57,6 +57,8 @@ func (f *runFlags) run(file string) error {
 	if err != nil {
 		return err
 	}
+	sig := make(chan os.Signal, 2)
+	signal.Notify(sig, syscall.SIGTERM, syscall.SIGINT) // from here on a signal asks for a clean stop, also one that comes before there is a job
 	stop, err := startProfile(f.cpu)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func (f *runFlags) run(file string) error {
 		}
 		running = append(running, job.New(e, spec, log, reg.Group("job_name", j.Name)))
 	}
-	return supervise(running, jobs, log)
+	return supervise(running, jobs, sig, log)
 }
 
 // spec puts a planned job and its configuration together.
@@ -175,9 +177,7 @@ func alive(host string) func(account.Begin) bool {
 
 // supervise runs the jobs until all have ended. The first SIGTERM or SIGINT asks for a last checkpoint, the second ends the process at once;
 // nothing is lost either way.
-func supervise(jobs []*job.Job, plans []*plan.Job, log *slog.Logger) error {
-	sig := make(chan os.Signal, 2)
-	signal.Notify(sig, syscall.SIGTERM, syscall.SIGINT)
+func supervise(jobs []*job.Job, plans []*plan.Job, sig <-chan os.Signal, log *slog.Logger) error {
 	var stopped atomic.Bool
 	go func() {
 		<-sig

@@ -58,8 +58,8 @@ func TestNewAndRemovedSink(t *testing.T) {
 	if !slices.Equal(old[:150], span(1, 150)) || len(old) != len(slices.Compact(slices.Clone(old))) {
 		t.Errorf("the removed sink has %v", old)
 	}
-	s.audited(s.path("first"))
-	s.audited(s.path("fresh"))
+	s.verified(s.path("first"))
+	s.verified(s.path("fresh"))
 
 	// and it comes back: records in between are not written to it
 	s.edit(set("first", "fresh"))
@@ -91,7 +91,7 @@ func TestOtherTopic(t *testing.T) {
 	p.seen(s.path("lake"), 80)
 	p.stop()
 	wantIDs(t, s.path("lake"), span(1, 60), span(1001, 1020))
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }
 
 // TestChangedColumns: another query holds from the next checkpoint on; what is visible stays as it is.
@@ -131,7 +131,7 @@ func TestChangedColumns(t *testing.T) {
 	if old != 20 || now != 10 {
 		t.Errorf("%d old rows, %d new ones", old, now)
 	}
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }
 
 // TestTwoCopies: two copies of a statement file under different names write one table: each record would be there twice.
@@ -159,7 +159,7 @@ func TestTwoCopies(t *testing.T) {
 	p.seen(s.path("lake"), 50)
 	p.stop()
 	wantIDs(t, s.path("lake"), span(1, 50))
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }
 
 // TestTwoJobs: two jobs that read different topics may write one table, and see nothing of each other.
@@ -175,7 +175,7 @@ func TestTwoJobs(t *testing.T) {
 	p.exits(0)
 	q.exits(0)
 	wantIDs(t, s.path("lake"), span(1, 100))
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }
 
 // TestFencedKafka: the same file over Kafka, taken over while it lives; nothing doubles.
@@ -195,5 +195,5 @@ func TestFencedKafka(t *testing.T) {
 	second.seen(s.path("lake"), 150)
 	second.stop()
 	wantIDs(t, s.path("lake"), span(1, 150))
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }

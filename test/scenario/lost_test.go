@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -212,5 +213,31 @@ func TestLateDelete(t *testing.T) {
 	for _, f := range first {
 		_ = os.Remove(f) // some may be gone already
 	}
+	s.finishes()
+}
+
+// TestSecondSignal: the first signal asks for a clean stop, another one ends the process at once, here while it still looks for a file that
+// is gone (some seconds, then exit 1). Nothing is lost by that.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := three(t)
+	s.start("STAUNCH_FAILPOINT=certificate.before:3").killed()
+	w := pending(t, s.path("lake"))[0]
+	move(t, w, s.path("kept"))
+	p := s.start()
+	p.awaits("msg=checkpoints")
+	p.signal(syscall.SIGTERM)
+	p.awaits("a second signal ends at once")
+	until(t, "the end", nil, func() bool {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // tools send it twice, so that one right behind the first does not count
+		select {
+		case <-p.done:
+			return true
+		default:
+			return false
+		}
+	})
+	p.exits(3).silent("in neither place")
+	move(t, s.path("kept"), w)
 	s.finishes()
 }

@@ -38,7 +38,7 @@ func TestBrokerAway(t *testing.T) {
 	}
 	p.stop()
 	wantIDs(t, s.path("lake"), span(1, 150))
-	s.audited(s.path("lake"))
+	s.verified(s.path("lake"))
 }
 
 // TestStartWhileAway: a job with state is started while no broker runs: it says that it waits, and goes on when the broker is back.

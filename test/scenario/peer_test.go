@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,4 +152,11 @@ func lake(name string) string {
 func (p *process) seen(table string, n int) {
 	p.t.Helper()
 	until(p.t, fmt.Sprintf("%d rows in %s", n, table), p, func() bool { return len(rows(p.t, table)) >= n })
+}
+
+// verified wants the audit and the independent verifier to find the table in order.
+func (s *script) verified(table string) {
+	s.t.Helper()
+	s.audited(table)
+	launch(s.t, exec.Command(os.Getenv("TESTBED_PYTHON"), filepath.Join("..", "verifier", "verify.py"), table)).exits(0)
 }
