@@ -43,29 +43,6 @@ func (s *FixedDelay) String() string {
 	return fmt.Sprintf("fixed-delay, %d of %d attempts used, delay %s", s.used, s.Attempts, s.Delay)
 }
 
-// FailureRate restarts as long as there were at most Max failures within Interval.
-type FailureRate struct {
-	Max             int
-	Interval, Delay time.Duration
-	times           []time.Time
-}
-
-// Failed implements Strategy.
-func (s *FailureRate) Failed(now time.Time, _ float64) (time.Duration, bool) {
-	s.times = append(s.times, now)
-	if len(s.times) > s.Max+1 {
-		s.times = s.times[1:]
-	}
-	if len(s.times) > s.Max && now.Sub(s.times[0]) <= s.Interval {
-		return 0, false
-	}
-	return s.Delay, true
-}
-
-func (s *FailureRate) String() string {
-	return fmt.Sprintf("failure-rate, at most %d failures within %s, delay %s", s.Max, s.Interval, s.Delay)
-}
-
 // ExponentialDelay doubles (or so) the delay with each failure and forgets after a quiet time.
 type ExponentialDelay struct {
 	Initial, Max   time.Duration

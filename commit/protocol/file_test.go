@@ -1,0 +1,110 @@
+package protocol
+
+import (
+	"strings"
+	"testing"
+)
+
+var askNames = []string{"parent", "rename", "source", "target", "log", "wait", "RENAMED", "SKIPPED", "LOST", "DAMAGED", "FAILS"}
+
+// answers of a store, by ask: "ok", "exists", "missing", "refused", "none" (no answer), "other", "long" (there, of another length).
+func parse(s string) (Answer, bool) {
+	switch s {
+	case "ok":
+		return OK, true
+	case "exists":
+		return Exists, false
+	case "missing":
+		return Missing, false
+	case "refused":
+		return Refused, false
+	case "none":
+		return Unavailable, false
+	case "long":
+		return OK, false
+	}
+	return Other, false
+}
+
+// play answers the asks in order; waits and readings of the log are answered with ok by themselves. It returns the asks, waits left out.
+func play(v Variant, answers ...string) string {
+	m := New(v)
+	var asked []string
+	ask := m.Start()
+	for range 200 {
+		if ask != Wait {
+			asked = append(asked, askNames[ask])
+		}
+		switch {
+		case ask >= IsRenamed:
+			return strings.Join(asked, " ")
+		case ask == Wait || ask == ReadLog:
+			ask = m.Next(OK, false)
+		default:
+			a := "ok"
+			if ask != MakeParent {
+				if len(answers) == 0 {
+					return strings.Join(asked, " ") + " ..."
+				}
+				a, answers = answers[0], answers[1:]
+			}
+			ans, same := parse(a)
+			ask = m.Next(ans, same)
+		}
+	}
+	return strings.Join(asked, " ") + " forever"
+}
+
+// TestVerdicts has a line for each way in which a store can answer (PROTOCOL.md 5.3).
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct{ answers, want string }{
+		{"ok", "parent rename RENAMED"},
+		{"missing missing ok", "parent rename source target SKIPPED"},
+		{"refused missing ok", "parent rename source target SKIPPED"}, // done by an earlier try, answered false
+		{"none missing ok", "parent rename source target SKIPPED"},    // done, the answer was lost
+		{"other missing ok", "parent rename source target SKIPPED"},   // never judged by the class of the error
+		{"exists ok ok", "parent rename source target SKIPPED"},       // both there: the source goes by the delete rule
+		{"exists missing ok", "parent rename source target SKIPPED"},  // moved
+		{"exists ok missing ok", "parent rename source target parent rename RENAMED"},
+		{"missing ok ok", "parent rename source parent rename RENAMED"}, // the target's folder was missing
+		{"refused ok ok", "parent rename source parent rename RENAMED"},
+		{"none ok ok", "parent rename source parent rename RENAMED"},
+		{"none none ok ok", "parent rename source source parent rename RENAMED"}, // an outage is waited for
+		{"missing missing missing missing missing", "parent rename source target source target log LOST"},
+		{"missing missing missing missing ok", "parent rename source target source target SKIPPED"}, // another process was in the middle
+		{"missing missing missing ok ok", "parent rename source target source parent rename RENAMED"},
+		{"missing missing long", "parent rename source target log DAMAGED"},
+		{"exists ok long", "parent rename source target log DAMAGED"},
+		{"missing missing none none ok", "parent rename source target target target SKIPPED"},
+	} {
+		if got := play(Variant{}, strings.Fields(c.answers)...); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.answers, got, c.want)
+		}
+	}
+}
+
+// TestPatience: a store that refuses for no visible reason is an error in the end; one that does not answer is waited for without end.
+func TestPatience(t *testing.T) {
+	var refused, none []string
+	for range 40 {
+		refused = append(refused, "refused", "ok")
+		none = append(none, "none", "ok")
+	}
+	if got := play(Variant{}, refused...); !strings.HasSuffix(got, "FAILS") {
+		t.Error("refused for ever:", got)
+	}
+	if got := play(Variant{}, append(none, "ok")...); !strings.HasSuffix(got, "RENAMED") {
+		t.Error("outage:", got)
+	}
+}
+
+// TestVariantsDiffer: the known-bad variants answer otherwise in the case that they are about.
+func TestVariantsDiffer(t *testing.T) {
+	gone := strings.Fields("missing missing missing missing missing")
+	if got := play(Variant{MissingIsDone: true}, gone...); got != "parent rename source target SKIPPED" {
+		t.Error(got)
+	}
+	if got := play(Variant{TargetFirst: true}, "none", "missing", "missing"); got != "parent rename target source LOST" {
+		t.Error(got)
+	}
+}
