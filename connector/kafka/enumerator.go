@@ -47,7 +47,9 @@ type enumerator struct {
 	unnamed map[string]bool
 
 	commitsSucceeded, commitsFailed *metric.Counter
-	committed                       map[string]*committedOffset
+	// commitWarned is when a failed commit was last told of.
+	commitWarned time.Time
+	committed    map[string]*committedOffset
 }
 
 // committedOffset feeds the metric of one partition.
@@ -581,7 +583,10 @@ func (e *enumerator) Committed(splits []connector.Split) error {
 	defer cancel()
 	if err := e.adm.CommitAllOffsets(ctx, e.src.group, offsets); err != nil {
 		e.commitsFailed.Add(1)
-		e.ctx.Log.Warn("offsets could not be committed to the group; nothing is lost by that", "group", e.src.group, "error", err)
+		if now := e.ctx.Env.Now(); now.Sub(e.commitWarned) >= time.Minute { // checkpoints may be a second apart, and the broker away for hours
+			e.commitWarned = now
+			e.ctx.Log.Warn("offsets could not be committed to the group; nothing is lost by that", "group", e.src.group, "error", err)
+		}
 		return nil
 	}
 	e.commitsSucceeded.Add(1)
