@@ -93,7 +93,8 @@ type Source interface {
 	Replayable() bool
 }
 
-// Enumerator finds splits. Its methods are called by the job's control loop, one at a time, outside the data path; they may block.
+// Enumerator finds splits, outside the data path; its methods may block. One call of a method at a time; but while a Discover after the first or
+// a Committed is under way, the control loop may call any other but Close.
 type Enumerator interface {
 	// Discover returns the splits that known does not have. It is called once before the first Poll of the attempt (known: all restored
 	// splits) and then every Interval.

@@ -109,6 +109,7 @@ func NewSubtask(src *Source, index int, splits []connector.Split, ctx connector.
 	if t.reader, err = src.Source.NewReader(ctx, splits); err != nil {
 		return nil, fmt.Errorf("%s: %w", src.Describe, err)
 	}
+	t.marks.grow(len(splits), ctx.Env.Now()) // a split without a record yet holds the watermark back
 	for i := range src.Branches {
 		b := &branch{Branch: &src.Branches[i]}
 		if b.op, err = b.NewOperator(); err == nil {
@@ -228,6 +229,7 @@ func (t *Subtask) handle(m message) error {
 		if err := t.reader.AddSplits(m.splits); err != nil {
 			return fmt.Errorf("%s: %w", t.Source.Describe, err)
 		}
+		t.marks.grow(len(t.reader.Splits()), t.ctx.Env.Now())
 	case completed:
 		n := 0
 		for _, p := range t.pending {

@@ -15,6 +15,7 @@ import (
 	"staunch/dataflow"
 	"staunch/fault"
 	"staunch/fault/failpoint"
+	"staunch/log"
 )
 
 // attempt is the job between two restarts.
@@ -48,7 +49,7 @@ type source struct {
 	tasks       []*dataflow.Subtask
 	nextLook    time.Time
 	discovering bool
-	committing  bool
+	committing  bool // guarded by the loop's lock
 }
 
 type taskState struct {
@@ -134,7 +135,7 @@ func (a *attempt) start() error {
 			names = append(names, cp.Task(t.Name()))
 		}
 	}
-	if err := a.checkOthers(); err != nil {
+	if err := errors.Join(a.checkOthers(), a.checkRenamed()); err != nil {
 		return err
 	}
 	now := a.env.Now()
@@ -175,10 +176,11 @@ func (a *attempt) discoverFirst(s *source) ([][]connector.Split, error) {
 	}
 	ctx := a.context(s, 0)
 	ctx.Wake = func() {}
-	var err error
-	if s.enum, err = s.Source.Source.Enumerate(ctx, state); err != nil {
+	enum, err := s.Source.Source.Enumerate(ctx, state)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Describe, err)
 	}
+	s.enum = enum
 	if f, ok := s.enum.(connector.SplitFilter); ok {
 		s.known = slices.DeleteFunc(s.known, func(sp connector.Split) bool {
 			if f.Owns(sp) {
@@ -214,11 +216,16 @@ func ids(s []connector.Split) []string {
 	return out
 }
 
+func synthetic(s *source) bool {
+	syn, ok := s.Source.Source.(connector.Synthetic)
+	return ok && syn.Synthetic()
+}
+
 // checkOthers looks for other jobs that write the same records to the same tables.
 func (a *attempt) checkOthers() error {
 	for i := range a.sources {
 		s := a.sources[i]
-		if syn, ok := s.Source.Source.(connector.Synthetic); ok && syn.Synthetic() {
+		if synthetic(s) {
 			continue
 		}
 		for _, b := range s.Branches {
@@ -230,6 +237,48 @@ func (a *attempt) checkOthers() error {
 		}
 	}
 	return nil
+}
+
+// checkRenamed refuses a source that the restored state does not know and whose records this job has written to the same table already, under
+// another source's name: from its start-up mode on they would be written again.
+func (a *attempt) checkRenamed() error {
+	if a.base == nil {
+		return nil
+	}
+	for _, s := range a.sources {
+		if _, known := a.base.Sources[s.Name]; known || synthetic(s) {
+			continue
+		}
+		for _, b := range s.Branches {
+			tb := a.tables[b.Table]
+			if tb == nil {
+				continue
+			}
+			if again := a.writtenBefore(s, b, tb); len(again) > 0 {
+				return fault.Userf("%s is new to the checkpoints of job %q, but table %s has records of %s from this job already: they would be written again",
+					s.Describe, a.spec.ID, tb.t.Root(), splitsText(again)).
+					WithHint("was the source table renamed? Give it its former name to go on where it stood, or write to another table")
+			}
+		}
+	}
+	return nil
+}
+
+// writtenBefore gives the splits of s with records before their position that an INSERT in b's place wrote.
+func (a *attempt) writtenBefore(s *source, b dataflow.Branch, tb *table) (again []string) {
+	for _, sp := range s.known {
+		now, same := false, false // written by an INSERT of the newest checkpoint, by that in b's place
+		for _, r := range a.base.Tables[b.Table].Ranges {
+			if r.Split == sp.ID {
+				now = true
+				same = same || r.Insert == b.Insert && sp.Position < r.To
+			}
+		}
+		if same || !now && tb.t.State().Splits[sp.ID] {
+			again = append(again, sp.ID)
+		}
+	}
+	return again
 }
 
 // run is the control loop.
@@ -303,7 +352,7 @@ func (a *attempt) handle(e event) {
 	case evAppended:
 		a.appending = false
 		if e.err != nil {
-			if classify(e.err) == fault.Transient {
+			if classify(e.err) == fault.Transient && !errors.Is(e.err, log.ErrUnknown) {
 				a.perform(a.machine.AppendFailed(cp.ID(e.id), e.err.Error(), now))
 			} else {
 				a.fail(e.err) // the next attempt finds out by reading the log (K3)
@@ -446,6 +495,14 @@ func (a *attempt) metadata(id account.CheckpointID, final bool) (checkpoint.Meta
 		}
 		m.Sources[s.Name] = cs
 	}
+	if a.base != nil { // a source that the file does not read now goes on where it stood when it is read again
+		for name, old := range a.base.Sources {
+			if _, read := m.Sources[name]; !read {
+				old.Watermark = nil
+				m.Sources[name] = old
+			}
+		}
+	}
 	for key, tb := range a.tables {
 		tab := m.Tables[key]
 		tab.Name, tab.Expect = tb.name, tb.t.State().Chain
@@ -468,11 +525,14 @@ func (a *attempt) metadata(id account.CheckpointID, final bool) (checkpoint.Meta
 // tellSources lets the sources know the positions of the committed checkpoint, best effort.
 func (a *attempt) tellSources() {
 	for _, s := range a.sources {
-		if s.committing || a.base == nil {
+		a.loop.mu.Lock()
+		busy := s.committing
+		s.committing = s.committing || a.base != nil
+		a.loop.mu.Unlock()
+		if busy || a.base == nil {
 			continue
 		}
 		splits := a.base.Sources[s.Name].Splits
-		s.committing = true
 		a.env.Go("offsets", func() {
 			failpoint.Hit(failpoint.GroupCommit)
 			if err := s.enum.Committed(splits); err != nil {

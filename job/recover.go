@@ -38,8 +38,9 @@ func (j *Job) openTables(newest *checkpoint.Restored) error {
 	owner := commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.store.Dir(), Epoch: j.store.Epoch(), Host: p.Host, PID: p.PID,
 		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
 	open := func(key, name string, store fs.FS, root string, sink connector.FileTable) error {
-		if j.tables[key] != nil {
-			return j.tables[key].t.StillOurs()
+		if tb := j.tables[key]; tb != nil {
+			tb.pending = nil // of a checkpoint that the attempt before may not have completed
+			return tb.t.StillOurs()
 		}
 		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, owner, j.spec.Variant.Commit, j.log)}
 		if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {

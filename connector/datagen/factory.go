@@ -119,6 +119,9 @@ func (s *source) unknownFields() error {
 // Bounded implements connector.Source.
 func (s *source) Bounded() bool { return s.limit(0, 1) < math.MaxInt64 }
 
+// Synthetic implements connector.Synthetic: the rows of another job are other rows.
+func (s *source) Synthetic() bool { return true }
+
 // Replayable implements connector.Source.
 func (s *source) Replayable() bool { return true }
 

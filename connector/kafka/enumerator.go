@@ -133,7 +133,9 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 	if err != nil {
 		return nil, err
 	}
-	e.state.Started = true
+	if !e.state.Started { // later discoveries run beside Snapshot
+		e.state.Started = true
+	}
 	return splits, nil
 }
 

@@ -233,7 +233,11 @@ func (s *source) Replayable() bool { return true }
 
 // Enumerate implements connector.Source.
 func (s *source) Enumerate(ctx connector.Context, state []byte) (connector.Enumerator, error) {
-	return s.newEnumerator(ctx, state)
+	e, err := s.newEnumerator(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // NewReader implements connector.Source.

@@ -6,6 +6,7 @@ import (
 
 	"staunch/config"
 	"staunch/connector"
+	"staunch/fault"
 	"staunch/types"
 )
 
@@ -36,6 +37,8 @@ func TestRefusals(t *testing.T) {
 		{map[string]string{"properties.auto.offset.reset": "last"}, []string{"auto.offset.reset", "earliest, latest or none"}},
 		{map[string]string{"properties.isolation.level": "committed"}, []string{"isolation.level", "read_committed"}},
 		{map[string]string{"properties.fetch.max.bytes": "many"}, []string{"fetch.max.bytes", "whole number"}},
+		{map[string]string{"properties.request.timeout.ms": "1"}, []string{"table src", "timeout"}},
+		{map[string]string{"properties.connections.max.idle.ms": "1"}, []string{"table src", "idle"}},
 		{map[string]string{"properties.interceptor.classes": "a.B"}, []string{"interceptor.classes", "Java"}},
 		{map[string]string{"properties.value.deserializer": "a.B"}, []string{"value.deserializer", "format"}},
 		{map[string]string{"scan.startup.mode": "timestamp"}, []string{"scan.startup.timestamp-millis", "missing"}},
@@ -74,6 +77,22 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%v: error lacks %q: %v", c.kv, w, err)
 			}
 		}
+	}
+}
+
+// TestDamagedState: an enumerator that cannot be opened is nil, so that nobody closes it.
+func TestDamagedState(t *testing.T) {
+	raw := map[string]string{"connector": "kafka", "format": "plain", "topic": "in", "properties.bootstrap.servers": "h:9092", "scan.startup.mode": "earliest-offset"}
+	o, _, err := config.NewValues("table src", raw, nil).Check(Factory.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := Factory.Source(connector.Table{Name: "src", Columns: onlyValue, AllColumns: onlyValue, Options: o, Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := src.Enumerate(connector.Context{}, []byte("{")); e != nil || fault.ClassOf(err) != fault.Damage {
+		t.Errorf("%v, %v", e, err)
 	}
 }
 

@@ -93,7 +93,13 @@ func newProperties(t connector.Table) (properties, error) {
 		kgo.ConnIdleTimeout(r.millis("connections.max.idle.ms", 9*time.Minute)),
 		kgo.RequestRetries(0)}, r.security()...)
 	p.warnings = r.rest()
-	return p, errors.Join(r.errs...)
+	if err := errors.Join(r.errs...); err != nil {
+		return p, err
+	}
+	if err := kgo.ValidateOpts(p.opts...); err != nil { // limits of the client that are narrower than those of Java's
+		return p, fmt.Errorf("%s: properties: %w", r.o.Owner(), err)
+	}
+	return p, nil
 }
 
 // client opens a client; nothing is sent yet.

@@ -13,6 +13,7 @@ import (
 
 // broker is a topic whose records the oracle knows: record o of partition p appears at a time of its own, and its kind is a function of p and o.
 type broker struct {
+	topic      string
 	s          *sched
 	partitions int
 	records    int64
@@ -73,7 +74,7 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 	}
 	var out []connector.Split
 	for p := range e.b.partitions {
-		if id := fmt.Sprintf("t-%d", p); !have[id] {
+		if id := fmt.Sprintf("%s-%d", e.b.topic, p); !have[id] {
 			state, err := json.Marshal(p)
 			if err != nil {
 				return nil, err

@@ -37,12 +37,21 @@ type oracle struct {
 type lake struct {
 	o         *oracle
 	root      string
-	success   bool // partitions are declared complete once the input has ended
+	success   success
 	log       *log.Log
 	rows      map[string][]record // parsed visible files
 	certified map[string]bool
 	excused   map[record]bool // records that the job reported as lost
 }
+
+// success says when partitions are declared complete.
+type success int
+
+const (
+	never  success = iota
+	atEnd          // once the input has ended
+	atOnce         // with the checkpoint of their first file
+)
 
 // takes says whether a record of kind k belongs into the table.
 func (l *lake) takes(k kind) bool { return k == row || k == filtered && l.root != roots[0] }
@@ -162,6 +171,9 @@ func (l *lake) check(cut bool) error {
 			}
 		}
 	}
+	if err := l.early(); err != nil && !cut {
+		return err
+	}
 	for f := range l.rows {
 		if now[f] {
 			continue
@@ -172,6 +184,31 @@ func (l *lake) check(cut bool) error {
 		delete(l.rows, f)
 	}
 	return nil
+}
+
+// early finds a partition that is declared complete and has no file yet.
+func (l *lake) early() error {
+	if l.success == never {
+		return nil
+	}
+	has := map[string]bool{}
+	for f := range l.rows {
+		has[path.Dir(f)] = true
+	}
+	for f := range l.o.lost {
+		has[path.Dir(f)] = true
+	}
+	list, err := l.o.client.List(l.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, i := range list {
+		d := path.Join(l.root, i.Name)
+		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err == nil && !has[d] {
+			return fmt.Errorf("partition %s is declared complete and has no file", d)
+		}
+	}
+	return err
 }
 
 // renaming is called before each rename into the table: the file must have been certified before.
@@ -245,7 +282,7 @@ func (l *lake) complete() error {
 
 // declared holds once the job has ended: a partition has its success file unless a file of it is lost.
 func (l *lake) declared() error {
-	if !l.success {
+	if l.success == never {
 		return nil
 	}
 	holes := map[string]bool{}
@@ -259,6 +296,10 @@ func (l *lake) declared() error {
 		whole[path.Dir(f)] = true
 	}
 	for d := range holes {
+		if l.success == atOnce { // it may have been declared before the loss
+			delete(whole, d)
+			continue
+		}
 		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err == nil {
 			return fmt.Errorf("partition %s is declared complete and a file of it is lost", d)
 		}

@@ -49,7 +49,8 @@ type world struct {
 	running []*run
 	par     int
 	tables  int
-	success bool // partition commit at the end of the input
+	edit    func(*job.Spec) // of the statement file, before a start
+	success success
 	opts    cp.Options
 	retain  int
 	faults  float64
@@ -80,10 +81,26 @@ const maxSteps = 400_000
 
 // Run plays one seed and returns what the oracle found wrong. trace gets every call, if not nil.
 func Run(seed uint64, v Variant, trace io.Writer) (Stats, error) {
+	w := newWorld(seed, v, trace)
+	w.start()
+	err := w.play()
+	w.end()
+	w.stats.Steps = w.s.steps
+	return w.stats, err
+}
+
+// end kills every process.
+func (w *world) end() {
+	for _, r := range w.running {
+		r.p.kill()
+	}
+}
+
+func newWorld(seed uint64, v Variant, trace io.Writer) *world {
 	rng := rand.New(rand.NewPCG(seed, 0x5741554e4348))
 	w := &world{seed: seed, v: v, rng: rng, s: newSched(rng), store: mem.New(), trace: trace, par: 1 + rng.IntN(2), retain: 1 + rng.IntN(2)}
-	w.b = &broker{s: w.s, partitions: 1 + rng.IntN(3), records: int64(40 + rng.IntN(80)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
-	w.tables, w.success = 1+rng.IntN(2), rng.IntN(2) == 0
+	w.b = &broker{topic: "t", s: w.s, partitions: 1 + rng.IntN(3), records: int64(40 + rng.IntN(80)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
+	w.tables, w.success = 1+rng.IntN(2), success(rng.IntN(3))
 	timeout := 10 * time.Minute
 	if rng.IntN(4) == 0 { // some checkpoints are given up and join the next
 		timeout = time.Duration(300+rng.IntN(1500)) * time.Millisecond
@@ -102,13 +119,7 @@ func Run(seed uint64, v Variant, trace io.Writer) (Stats, error) {
 		w.store.Trace = func(line string) { fmt.Fprintf(trace, "%s %s\n", w.s.now.Format("15:04:05.000"), line) }
 	}
 	w.o = newOracle(w)
-	w.start()
-	err := w.play()
-	for _, r := range w.running {
-		r.p.kill()
-	}
-	w.stats.Steps = w.s.steps
-	return w.stats, err
+	return w
 }
 
 // before is called before each call of any process.
@@ -207,6 +218,9 @@ func (w *world) start() {
 		spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: "1", Table: l.root, Sink: used,
 			NewOperator: func() (operator.Operator, error) { return newWhere(l), nil }})
 	}
+	if w.edit != nil {
+		w.edit(&spec)
+	}
 	out := slog.New(slog.DiscardHandler)
 	if w.trace != nil {
 		out = slog.New(slog.NewTextHandler(w.trace, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -230,8 +244,11 @@ func (w *world) sink(r *run, l *lake) (connector.FileTable, error) {
 		cols[i] = connector.Column{Name: f.Name, Type: f.Type}
 	}
 	options := map[string]string{"connector": "filesystem", "path": l.root, "format": "json"}
-	if l.success { // due at the end of the input only
-		options["sink.partition-commit.policy.kind"], options["sink.partition-commit.delay"] = "success-file", "1000 d"
+	if l.success != never {
+		options["sink.partition-commit.policy.kind"] = "success-file"
+	}
+	if l.success == atEnd {
+		options["sink.partition-commit.delay"] = "1000 d"
 	}
 	sink, err := filesystem.Factory.Sink(connector.Table{Name: path.Base(l.root), Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
 		Options: config.NewValues("table "+path.Base(l.root), options, nil), Zone: time.UTC, Stores: stores{r.client}, Formats: formats})
