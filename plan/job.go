@@ -15,7 +15,6 @@ import (
 	"staunch/function"
 	"staunch/operator"
 	"staunch/sql/ast"
-	"staunch/types"
 )
 
 // Job is one job of the file, ready to run.
@@ -281,7 +280,7 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) ([]function.Expr, 
 		default:
 			out[i] = q.exprs[k]
 		}
-		e, ok := implicit(out[i], c.Type)
+		e, ok := function.Assign(out[i], c.Type)
 		if !ok {
 			var at ast.Node = ins
 			if k >= 0 {
@@ -325,35 +324,6 @@ func describeColumns(cols []Column, targets []string) string {
 		}
 	}
 	return "[" + strings.Join(out, ", ") + "]"
-}
-
-// implicit casts e to t as Flink does for an INSERT (LogicalTypeCasts.supportsImplicitCast), or reports that it does not.
-func implicit(e function.Expr, t types.Type) (function.Expr, bool) {
-	from := e.Type()
-	want := t.WithNotNull(from.NotNull)
-	if from.Kind == types.Null {
-		return function.NewNull(t), true
-	}
-	if from.Equal(want) {
-		return e, true
-	}
-	ok := false
-	switch {
-	case from.IsString() && t.IsString(), from.IsBinary() && t.IsBinary():
-		ok = true
-	case from.IsInteger() && t.IsInteger():
-		ok = from.Kind <= t.Kind
-	case from.IsExact() && t.Kind == types.Decimal, from.IsNumeric() && t.IsApprox() && !(from.Kind == types.Double && t.Kind == types.Float):
-		ok = true
-	case from.Kind == t.Kind && (t.IsTimestamp() || t.Kind == types.Time || t.IsInterval()):
-		ok = true
-	case from.IsTimestamp() && t.IsTimestamp(), from.Kind == types.Date && t.Kind == types.Timestamp:
-		ok = true
-	}
-	if !ok {
-		return nil, false
-	}
-	return &function.Cast{Arg: e, T: want, Implicit: true}, true
 }
 
 // finish opens the sources with the columns that are used and puts the chains together.
