@@ -80,8 +80,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDamagedState: an enumerator that cannot be opened is nil, so that nobody closes it.
-func TestDamagedState(t *testing.T) {
+// TestDamagedEnumerator: an enumerator that cannot be opened is nil, so that nobody closes it.
+func TestDamagedEnumerator(t *testing.T) {
 	raw := map[string]string{"connector": "kafka", "format": "plain", "topic": "in", "properties.bootstrap.servers": "h:9092", "scan.startup.mode": "earliest-offset"}
 	o, _, err := config.NewValues("table src", raw, nil).Check(Factory.Options)
 	if err != nil {
