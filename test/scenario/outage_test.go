@@ -52,6 +52,9 @@ func TestStartWhileAway(t *testing.T) {
 	peer.KillKafka(t)
 	p = s.start()
 	p.awaits("level=WARN", "no Kafka broker answers; waiting for it", peer.Kafka(t))
+	p.stop() // also without a broker
+	p = s.start()
+	p.awaits("level=WARN", "no Kafka broker answers; waiting for it")
 	peer.RestartKafka(t)
 	k.fill(0, 21, 40)
 	p.seen(s.path("lake"), 40)
