@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -306,4 +307,23 @@ func BenchmarkRows(b *testing.B) {
 		n += batch.Rows
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/row")
+}
+
+// TestSideBySide: the readers of one source run in different subtasks; each makes the rows that it makes alone.
+func TestSideBySide(t *testing.T) {
+	all := columnsOf(types.String_, types.Bytes)
+	s := newTestSource(t, all, all, "number-of-rows", "20000", "rows-per-second", "1000000000")
+	splits := connectortest.Discover(t, s, nil, nil)
+	want := readAll(t, s, all, splits)
+	got := make([][]string, 3)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i] = readAll(t, s, all, splits) })
+	}
+	wg.Wait()
+	for _, g := range got {
+		if !slices.Equal(g, want) {
+			t.Fatal("rows differ when other readers run")
+		}
+	}
 }

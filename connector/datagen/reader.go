@@ -93,8 +93,10 @@ type split struct {
 
 // reader implements connector.Reader.
 type reader struct {
-	ctx    connector.Context
-	src    *source
+	ctx connector.Context
+	src *source
+	// fields are the generators of src.wanted: copies, because each has a buffer, and subtasks run side by side.
+	fields []*field
 	splits []*split
 	// turn is the split to look at first.
 	turn      int
@@ -105,6 +107,11 @@ type reader struct {
 // NewReader implements connector.Source.
 func (s *source) NewReader(ctx connector.Context, splits []connector.Split) (connector.Reader, error) {
 	r := &reader{ctx: ctx, src: s, recordsIn: ctx.Metrics.Counter("numRecordsIn")}
+	for _, column := range s.wanted {
+		f := *s.fields[column]
+		f.scratch = nil
+		r.fields = append(r.fields, &f)
+	}
 	if err := r.AddSplits(splits); err != nil {
 		return nil, err
 	}
@@ -176,8 +183,8 @@ func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
 
 // make appends the rows of s up to, not including, row to.
 func (r *reader) make(b *changelog.Batch, s *split, to int64) {
-	for i, column := range r.src.wanted {
-		r.src.fields[column].append(b.Cols[i], &s.origin, s.Position, to)
+	for i, f := range r.fields {
+		f.append(b.Cols[i], &s.origin, s.Position, to)
 	}
 	for row := s.Position; row < to; row++ {
 		b.Offsets = append(b.Offsets, row)
