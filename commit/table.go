@@ -227,11 +227,17 @@ func (t *Table) newer(e log.Entry) error {
 	var by struct {
 		LogID string        `json:"log_id"`
 		Epoch account.Epoch `json:"epoch"`
+		Host  string        `json:"host"`
+		PID   int           `json:"pid"`
 	}
 	if t.variant.NoFence || json.Unmarshal(e.Body, &by) != nil || by.LogID != t.owner.LogID || by.Epoch <= t.owner.Epoch {
 		return nil
 	}
-	return fault.New(fault.Fenced, "table %s has a %s of epoch %d of this job; this is epoch %d", t.root, e.Kind, by.Epoch, t.owner.Epoch)
+	who := "" // a claim says it, other entries do not
+	if by.Host != "" {
+		who = fmt.Sprintf(" (host %s, pid %d)", by.Host, by.PID)
+	}
+	return fault.New(fault.Fenced, "table %s has a %s of epoch %d of this job%s; this is epoch %d", t.root, e.Kind, by.Epoch, who, t.owner.Epoch)
 }
 
 func (t *Table) stillOurs() error { return t.fenced(t.state.Claim) }

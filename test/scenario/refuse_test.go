@@ -363,3 +363,36 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFolder: the table's or the checkpoints' place cannot be a folder. That is said at once, whatever the restart strategy.
+func TestNoFolder(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"lake", "checkpoints"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s := numbers(t)
+			if err := os.WriteFile(s.path(place), []byte("mine"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			s.start("-D", "restart-strategy.type=exponential-delay").exits(1).says(s.path(place), "is no folder").silent("starts again")
+			if b, err := os.ReadFile(s.path(place)); err != nil || string(b) != "mine" {
+				t.Errorf("the file was touched: %q %v", b, err)
+			}
+			remove(t, s.path(place))
+			s.finishes()
+		})
+	}
+	t.Run("under a file", func(t *testing.T) {
+		t.Parallel()
+		s := newScript(t, sequence(1, 5, 1000)+strings.Replace(table("lake", "id BIGINT"), "$DIR/lake", "$DIR/file/lake", 1)+"INSERT INTO lake SELECT id FROM gen;\n")
+		if err := os.WriteFile(s.path("file"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.start().exits(2).says(s.path("file"), "is no folder")
+	})
+	t.Run("another store", func(t *testing.T) {
+		t.Parallel()
+		s := newScript(t, sequence(1, 5, 1000)+strings.Replace(table("lake", "id BIGINT"), "$DIR/lake", "hdfs://nn/lake", 1)+"INSERT INTO lake SELECT id FROM gen;\n")
+		s.start().exits(2).says("hdfs://", "not supported yet", "supported: file://")
+	})
+}
