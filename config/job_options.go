@@ -31,11 +31,12 @@ var effective = []Option{
 	{Key: "execution.checkpointing.num-retained", Validate: intRange(1, 1000), Doc: "Completed checkpoints that are kept."},
 	{Key: "execution.checkpointing.max-concurrent-checkpoints", Validate: intRange(1, 1<<31-1),
 		Doc: "Accepted, and runs as 1: the next checkpoint begins when the one before is committed."},
-	{Key: "execution.checkpointing.externalized-checkpoint-retention", Doc: "Whether cancelling a job keeps its checkpoints. Ending a run in any other way keeps them always."},
+	{Key: "execution.checkpointing.externalized-checkpoint-retention", Ignored: "checkpoints are always kept",
+		Doc: "Accepted without effect: there is no way to end a job that removes its checkpoints."},
 	{Key: "parallelism.default", Validate: intRange(1, 32768), Doc: "Subtasks of each operator."},
 	{Key: "table.exec.resource.default-parallelism", Validate: intRange(-1, 32768), Doc: "Goes before parallelism.default when greater than 0."},
 	{Key: "pipeline.name", Doc: "Name of the job, by which its checkpoints are found again. By default the file name without extension."},
-	{Key: "pipeline.auto-watermark-interval", Doc: "How often watermarks are emitted; 0 after each batch."},
+	{Key: "pipeline.auto-watermark-interval", Ignored: "watermarks follow each batch", Doc: "Accepted without effect: watermarks are taken after each batch of rows."},
 	{Key: "table.exec.source.idle-timeout", Doc: "A source partition without rows for this long does not hold back the watermark; 0 = never."},
 	{Key: "table.exec.sink.not-null-enforcer", Doc: "A NULL for a NOT NULL column of a sink: ERROR fails the job, DROP drops the row and counts it."},
 	{Key: "table.local-time-zone", Validate: validZone, Doc: "Session time zone: an IANA name, an offset such as +08:00, or default (the machine's)."},
@@ -51,7 +52,8 @@ var effective = []Option{
 	{Key: "restart-strategy.exponential-delay.jitter-factor", Validate: doubleRange(0, 1), Doc: "Random part of each wait, up and down."},
 	{Key: "restart-strategy.exponential-delay.attempts-before-reset-backoff", Validate: intRange(0, 1<<31-1),
 		Doc: "Restarts without a reset between them before the job fails."},
-	{Key: "execution.runtime-mode", Enum: []string{"STREAMING", "BATCH"}, Doc: "STREAMING, or BATCH for bounded sources. AUTOMATIC is not for SQL, in Flink neither."},
+	{Key: "execution.runtime-mode", Enum: []string{"STREAMING", "BATCH"}, Doc: "STREAMING, or BATCH, which is refused for a source without end and otherwise runs as STREAMING: output becomes visible at each " +
+		"checkpoint. AUTOMATIC is not for SQL, in Flink neither."},
 	{Key: "taskmanager.memory.process.size", Type: TypeMemorySize, Default: "384mb", Validate: memoryAtLeast(64 << 20),
 		Doc: "Memory budget of the process: queues, decoders, writers and state are kept under it."},
 	{Key: "metrics.reporter.prom.port", Type: TypeString, Validate: validPorts, Doc: "Port of the Prometheus endpoint, or a range such as 9250-9260 of which the first free one is taken. Off unless set."},
@@ -139,7 +141,7 @@ func RefusedJobKeys() map[string]string { return maps.Clone(refusedJob) }
 func IdleJobKeys() []string {
 	var out []string
 	for k := range flink().job {
-		if o, _ := Find(jobOptions(), k); o == nil && refusedJob[k] == "" {
+		if o, _ := Find(jobOptions(), k); (o == nil || o.Ignored != "") && refusedJob[k] == "" {
 			out = append(out, k)
 		}
 	}

@@ -47,6 +47,20 @@ func TestJobDefaults(t *testing.T) {
 	}
 }
 
+// Keys that nothing looks at are accepted with a warning, so that nobody counts on them.
+func TestKeysWithoutEffectAreSaid(t *testing.T) {
+	j := NewJob()
+	for k, v := range map[string]string{"pipeline.auto-watermark-interval": "1 s",
+		"execution.checkpointing.externalized-checkpoint-retention": "DELETE_ON_CANCELLATION"} {
+		if err := j.Set(k, v, Position{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if w := j.Warnings(); len(w) != 1 || !strings.Contains(w[0], "auto-watermark-interval") || !strings.Contains(w[0], "externalized-checkpoint-retention") {
+		t.Error(w)
+	}
+}
+
 // Each default must parse by its own type, and each effective key of Flink must be in its table.
 func TestOptionTablesAreSound(t *testing.T) {
 	seen := map[string]bool{}

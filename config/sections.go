@@ -16,7 +16,6 @@ type Checkpointing struct {
 	TolerableFailures int           // consecutive
 	Dir               string        // "" = the caller's default, see [DefaultStateDir]
 	Retained          int
-	RetainOnCancel    bool
 }
 
 // RestartStrategy says what follows a failure.
@@ -71,7 +70,6 @@ func (j *Job) Checkpointing() (Checkpointing, error) {
 		TolerableFailures: read(r, v.Int, p+"tolerable-failed-checkpoints"),
 		Dir:               v.String(p + "dir"),
 		Retained:          read(r, v.Int, p+"num-retained"),
-		RetainOnCancel:    read(r, v.Enum, p+"externalized-checkpoint-retention") == "RETAIN_ON_CANCELLATION",
 	}
 	return c, r.err
 }

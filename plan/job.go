@@ -349,6 +349,9 @@ func (b *builder) finish() (*Job, error) {
 			return nil, err
 		}
 	}
+	if !j.Bounded && strings.EqualFold(j.Config.String("execution.runtime-mode"), "BATCH") {
+		return nil, j.Config.Errorf("execution.runtime-mode", "a source of job '%s' has no end; set STREAMING, or give the source an end ('scan.bounded.mode', 'number-of-rows')", j.Name)
+	}
 	slices.Sort(j.Targets)
 	j.Targets = slices.Compact(j.Targets)
 	sum := sha256.Sum256([]byte(strings.Join(j.plan, "\n")))

@@ -18,7 +18,7 @@ var options = []config.Option{
 	{Key: "connector", Required: true, Doc: "datagen."},
 	{Key: "rows-per-second", Type: config.TypeLong, Default: "10000", Doc: "Rows per second of the whole table.", Validate: positive},
 	{Key: "number-of-rows", Type: config.TypeLong, Doc: "Rows of the whole table; without it and without a sequence there is no end.", Validate: notNegative},
-	{Key: "scan.parallelism", Type: config.TypeInt, Doc: "Subtasks that make rows."},
+	{Key: "scan.parallelism", Type: config.TypeInt, Doc: "Subtasks that make rows.", Ignored: "sources read with the job's parallelism"},
 	{Key: "fields.#.kind", Type: config.TypeEnum, Enum: []string{"random", "sequence"}, Default: "random", Doc: "How the column's values are made."},
 	{Key: "fields.#.min", Doc: "Smallest random number."},
 	{Key: "fields.#.max", Doc: "Largest random number."},

@@ -48,6 +48,9 @@ A key is set, each one before the next: by default, in a configuration file, wit
 |---|---|---|---|
 `)
 	for _, o := range config.JobOptions() {
+		if o.Ignored != "" {
+			continue
+		}
 		kind := o.Type.String()
 		if o.Type == config.TypeEnum {
 			kind = strings.Join(o.Enum, ", ")
