@@ -44,7 +44,7 @@ func (j *Job) openTables(newest *checkpoint.Restored) error {
 		}
 		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, owner, j.spec.Variant.Commit, j.log)}
 		if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
-			if c := classify(err); !j.hasRun && c != fault.Outage && c != fault.Transient { // no restart makes a folder of a file
+			if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
 				return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")
 			}
 			return fmt.Errorf("table %s: %w", root, err)
