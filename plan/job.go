@@ -74,18 +74,24 @@ func (p *planner) query(q ast.Query) error {
 	if bound.table == nil {
 		return p.constant(q, bound)
 	}
-	var schema changelog.Schema
-	for i, e := range bound.exprs {
-		schema = append(schema, changelog.Field{Name: bound.names[i], Type: e.Type()})
-	}
-	b.job.Select = true
-	b.branches = append(b.branches, branch{q: bound, sink: Sink{Insert: "SELECT", Key: "SELECT", Connector: "select", Sink: p.reg.Collect(schema), Source: bound.table.Name}})
+	b.read(bound)
 	j, err := b.finish()
 	if err != nil {
 		return err
 	}
 	p.out.Items = append(p.out.Items, Item{Job: j})
 	return nil
+}
+
+// read adds a top-level query, whose rows are printed.
+func (b *builder) read(q *query) {
+	var schema changelog.Schema
+	for i, e := range q.exprs {
+		schema = append(schema, changelog.Field{Name: q.names[i], Type: e.Type()})
+	}
+	b.job.Select = true
+	b.branches = append(b.branches, branch{q: q, from: q, names: q.names, values: q.asWritten,
+		sink: Sink{Insert: "SELECT", Key: "SELECT", Connector: "select", Sink: b.p.reg.Collect(schema), Source: q.table.Name}})
 }
 
 // constant computes a SELECT without FROM at once.
@@ -123,6 +129,11 @@ type branch struct {
 	names   []string
 	notNull []int
 	drop    bool
+	// values are what goes into the sink's columns before INSERT's casts, columns the place of each column of a column list.
+	values  []function.Expr
+	columns []int
+	// from is the query as it was bound.
+	from *query
 }
 
 func (p *planner) newBuilder(at ast.Statement) *builder {
@@ -160,11 +171,14 @@ func (b *builder) insert(ins *ast.Insert) error {
 	if q.table == nil {
 		return notYet(ins.Query, "INSERT of a SELECT without FROM")
 	}
-	exprs, err := b.assign(ins, t, q)
+	exprs, values, err := b.assign(ins, t, q)
 	if err != nil {
 		return err
 	}
-	br := branch{q: &query{table: q.table, where: q.where, exprs: exprs}}
+	br := branch{q: &query{table: q.table, where: q.where, exprs: exprs}, values: values, from: q}
+	for _, id := range ins.Columns {
+		br.columns = append(br.columns, slices.Index(names(t.sinkColumns()), id.Last()))
+	}
 	br.drop = strings.EqualFold(b.job.Config.String("table.exec.sink.not-null-enforcer"), "DROP")
 	var cols []connector.Column
 	for k, c := range t.sinkColumns() {
@@ -229,17 +243,18 @@ func atTable(t *Table, err error) error {
 	return fmt.Errorf("table %s (declared at %s): %w", t.Name, t.Pos, err)
 }
 
-// assign maps the query's columns to the sink's and casts where Flink casts by itself.
-func (b *builder) assign(ins *ast.Insert, t *Table, q *query) ([]function.Expr, error) {
+// assign maps the query's columns to the sink's and casts where Flink casts by itself. values are the same without casts, and with computed
+// columns as columns.
+func (b *builder) assign(ins *ast.Insert, t *Table, q *query) (out, values []function.Expr, err error) {
 	cols := t.sinkColumns()
 	static := map[string]function.Expr{}
 	for _, pv := range ins.Partition {
 		if !slices.Contains(t.Keys, pv.Name.Text) {
-			return nil, refuse(pv, "'"+pv.Name.Text+"' is no partition column of table '"+t.Name+"'", near(pv.Name.Text, t.Keys))
+			return nil, nil, refuse(pv, "'"+pv.Name.Text+"' is no partition column of table '"+t.Name+"'", near(pv.Name.Text, t.Keys))
 		}
 		e, err := bindStatic(pv)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		static[pv.Name.Text] = e
 	}
@@ -247,10 +262,10 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) ([]function.Expr, 
 	if len(ins.Columns) > 0 {
 		for _, id := range ins.Columns {
 			if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == id.Last() }) {
-				return nil, refuse(id, "no column '"+id.Last()+"' to write in table '"+t.Name+"'", near(id.Last(), names(cols)))
+				return nil, nil, refuse(id, "no column '"+id.Last()+"' to write in table '"+t.Name+"'", near(id.Last(), names(cols)))
 			}
 			if slices.Contains(targets, id.Last()) || static[id.Last()] != nil {
-				return nil, refuse(id, "column '"+id.Last()+"' is given twice", "leave one out")
+				return nil, nil, refuse(id, "column '"+id.Last()+"' is given twice", "leave one out")
 			}
 			targets = append(targets, id.Last())
 		}
@@ -262,23 +277,24 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) ([]function.Expr, 
 		}
 	}
 	if len(targets) != len(q.exprs) {
-		return nil, refuse(ins.Query, fmt.Sprintf("the query has %d columns, table '%s' takes %d here\n  query:  %s\n  table:  %s", len(q.exprs), t.Name, len(targets),
+		return nil, nil, refuse(ins.Query, fmt.Sprintf("the query has %d columns, table '%s' takes %d here\n  query:  %s\n  table:  %s", len(q.exprs), t.Name, len(targets),
 			describeExprs(q), describeColumns(cols, targets)), "")
 	}
-	out := make([]function.Expr, len(cols))
+	out, values = make([]function.Expr, len(cols)), make([]function.Expr, len(cols))
 	for i, c := range cols {
 		k := slices.Index(targets, c.Name)
 		switch {
 		case static[c.Name] != nil:
-			out[i] = static[c.Name]
+			out[i], values[i] = static[c.Name], asColumn(static[c.Name], c.Type)
 		case k < 0:
 			if c.Type.NotNull {
-				return nil, refuse(ins, "column '"+c.Name+"' of table '"+t.Name+"' is NOT NULL and gets no value", "add it to the column list")
+				return nil, nil, refuse(ins, "column '"+c.Name+"' of table '"+t.Name+"' is NOT NULL and gets no value", "add it to the column list")
 			}
 			out[i] = function.NewNull(c.Type)
+			values[i] = out[i]
 			continue
 		default:
-			out[i] = q.exprs[k]
+			out[i], values[i] = q.exprs[k], q.asWritten[k]
 		}
 		e, ok := function.Assign(out[i], c.Type)
 		if !ok {
@@ -286,12 +302,12 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) ([]function.Expr, 
 			if k >= 0 {
 				at = q.items[k]
 			}
-			return nil, refuse(at, fmt.Sprintf("column '%s' of table '%s' is %s, the query gives %s\n  query:  %s\n  table:  %s", c.Name, t.Name, c.Type.Nullable(),
+			return nil, nil, refuse(at, fmt.Sprintf("column '%s' of table '%s' is %s, the query gives %s\n  query:  %s\n  table:  %s", c.Name, t.Name, c.Type.Nullable(),
 				out[i].Type().Nullable(), describeExprs(q), describeColumns(cols, targets)), fmt.Sprintf("write CAST(... AS %s)", c.Type.Nullable()))
 		}
 		out[i] = e
 	}
-	return out, nil
+	return out, values, nil
 }
 
 func names(cols []Column) []string {
@@ -358,13 +374,9 @@ func (b *builder) finish() (*Job, error) {
 	j.Hash = hex.EncodeToString(sum[:])
 	var nodes []explained
 	for _, br := range b.branches {
-		n := explained{sink: br.sink.Table, q: br.q, names: br.names}
-		if n.sink == nil {
-			n.names = br.q.names
-		}
-		nodes = append(nodes, n)
+		nodes = append(nodes, p.explained(br))
 	}
-	j.explain = explainText(nodes)
+	j.explain = explainText(nodes, false)
 	return j, nil
 }
 
@@ -449,6 +461,10 @@ func (b *builder) source(t *Table, s function.Session) error {
 	if err != nil {
 		return atTable(t, err)
 	}
+	if mode := j.Config.String("execution.runtime-mode"); strings.EqualFold(mode, "BATCH") && !src.Bounded() {
+		return refuse(here, "table '"+t.Name+"' has no end, and execution.runtime-mode is BATCH: a batch job reads bounded tables only, as in Flink",
+			boundedHint(f))
+	}
 	idle, err := j.Config.Duration("table.exec.source.idle-timeout")
 	if err != nil {
 		return err
@@ -492,6 +508,16 @@ func (b *builder) source(t *Table, s function.Session) error {
 	}
 	j.Graph.Sources = append(j.Graph.Sources, ds)
 	return nil
+}
+
+// boundedHint says how to give a table of the connector an end.
+func boundedHint(f *connector.Factory) string {
+	for _, o := range f.Options {
+		if o.Key == "scan.bounded.mode" || o.Key == "number-of-rows" {
+			return "give it '" + o.Key + "', or SET 'execution.runtime-mode' = 'STREAMING'"
+		}
+	}
+	return "SET 'execution.runtime-mode' = 'STREAMING'"
 }
 
 // identity names what the source reads, for messages and for telling statement files apart.

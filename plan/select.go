@@ -12,11 +12,13 @@ import (
 // query is a bound SELECT over one table.
 type query struct {
 	table *Table // nil without FROM
-	// where and exprs are over the table's columns, computed ones inlined.
-	where function.Expr
-	exprs []function.Expr
-	names []string
-	items []ast.Node // for error places
+	// where and exprs are over the table's columns, computed ones inlined; asWritten and whereAsWritten are the same before that.
+	where          function.Expr
+	exprs          []function.Expr
+	asWritten      []function.Expr
+	whereAsWritten function.Expr
+	names          []string
+	items          []ast.Node // for error places
 }
 
 // bindQuery binds a projection with filter; everything else is refused by name.
@@ -104,14 +106,14 @@ func (p *planner) bindSelect(s *ast.Select) (*query, error) {
 		if it.Alias != nil {
 			name = it.Alias.Text
 		}
-		out.add(out.inline(e), name, it)
+		out.add(e, name, it)
 	}
 	if s.Where != nil {
 		w, err := bind.Predicate(s.Where, scope)
 		if err != nil {
 			return nil, err
 		}
-		out.where = out.inline(w)
+		out.where, out.whereAsWritten = out.inline(w), w
 	}
 	return out, nil
 }
@@ -149,14 +151,15 @@ func (q *query) inline(e function.Expr) function.Expr {
 }
 
 func (q *query) add(e function.Expr, name string, at ast.Node) {
-	q.exprs = append(q.exprs, e)
+	q.asWritten = append(q.asWritten, e)
+	q.exprs = append(q.exprs, q.inline(e))
 	q.names = append(q.names, name)
 	q.items = append(q.items, at)
 }
 
 func (q *query) star(at ast.Node, t *Table) error {
 	for i, c := range t.Columns {
-		q.add(q.inline(&function.ColumnRef{Index: i, Name: c.Name, T: c.Type}), c.Name, at)
+		q.add(&function.ColumnRef{Index: i, Name: c.Name, T: c.Type}, c.Name, at)
 	}
 	return nil
 }
