@@ -273,16 +273,10 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	if err := t.makeFolders(standing.Files); err != nil {
 		return res, err
 	}
-	res.Verdicts = make([]account.Verdict, len(standing.Files))
-	for i := range standing.Files {
-		f := &standing.Files[i]
-		failpoint.Hit(failpoint.RenameBefore)
-		v, err := t.judge(f)
-		if err != nil {
-			return res, err
-		}
-		failpoint.Hit(failpoint.RenameAfter)
-		res.Verdicts[i] = v
+	if res.Verdicts, err = t.judgeAll(standing.Files); err != nil {
+		return res, err
+	}
+	for i, v := range res.Verdicts {
 		res.Counters.Created++
 		switch v {
 		case account.Renamed:
@@ -291,7 +285,7 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 			res.Counters.Skipped++
 		case account.Lost:
 			res.Counters.Lost++
-			res.Lost = append(res.Lost, *f)
+			res.Lost = append(res.Lost, standing.Files[i])
 		}
 	}
 	failpoint.Hit(failpoint.RenamedAll)
@@ -380,11 +374,51 @@ func (t *Table) CheckChain(c account.CheckpointID, complete string, expect accou
 	return t.goingBack(c, expect)
 }
 
-// judge gives one file's verdict.
-func (t *Table) judge(f *account.File) (account.Verdict, error) {
-	m := protocol.New(t.variant.File)
-	var last error
-	for ask := m.Start(); ; {
+// judgeAll gives each file's verdict. Those that are missing are looked at again together: with each one's pause for itself a folder of
+// thousands of files that somebody removed would be reported after hours.
+func (t *Table) judgeAll(files []account.File) ([]account.Verdict, error) {
+	out := make([]account.Verdict, len(files))
+	var again []int
+	var missing []*judgement
+	for i := range files {
+		failpoint.Hit(failpoint.RenameBefore)
+		m := protocol.New(t.variant.File)
+		j := &judgement{f: &files[i], m: m, ask: m.Start()}
+		v, err := t.judge(j, true)
+		if err != nil {
+			return nil, err
+		}
+		failpoint.Hit(failpoint.RenameAfter)
+		if out[i] = v; v == "" {
+			again, missing = append(again, i), append(missing, j)
+		}
+	}
+	if len(missing) > 0 {
+		env.Sleep(t.env, protocol.SecondLook)
+	}
+	for k, j := range missing {
+		j.ask = j.m.Next(protocol.OK, false)
+		v, err := t.judge(j, false)
+		if err != nil {
+			return nil, err
+		}
+		out[again[k]] = v
+	}
+	return out, nil
+}
+
+// judgement is a file whose verdict is being found.
+type judgement struct {
+	f    *account.File
+	m    *protocol.File
+	ask  protocol.Ask
+	last error
+}
+
+// judge carries j on until its verdict. With postpone it stops, without one, where the wait before a second look would begin.
+func (t *Table) judge(j *judgement, postpone bool) (account.Verdict, error) {
+	f, m, last := j.f, j.m, j.last
+	for ask := j.ask; ; {
 		var a protocol.Answer
 		same := false
 		switch ask {
@@ -407,6 +441,10 @@ func (t *Table) judge(f *account.File) (account.Verdict, error) {
 				return "", err
 			}
 		case protocol.Wait:
+			if postpone && m.Delay == protocol.SecondLook {
+				j.last = last
+				return "", nil
+			}
 			env.Sleep(t.env, m.Delay)
 		case protocol.IsRenamed:
 			return account.Renamed, nil

@@ -95,6 +95,7 @@ func (f *runFlags) run(file string) error {
 		if err != nil {
 			return err
 		}
+		spec.MemoryBudget /= int64(len(jobs)) // it is the process's
 		running = append(running, job.New(e, spec, log, reg.Group("job_name", j.Name)))
 	}
 	return supervise(running, jobs, sig, log)
@@ -200,7 +201,11 @@ func supervise(jobs []*job.Job, plans []*plan.Job, sig <-chan os.Signal, log *sl
 			out, err := j.Run()
 			errs[i] = err
 			if err != nil {
-				log.Error("job failed", "job", plans[i].Name, "class", fault.ClassOf(err).String())
+				why := slog.Attr{} // the end of the program prints it, which may be long after if other jobs run on
+				if len(jobs) > 1 {
+					why = slog.Any("error", err)
+				}
+				log.Error("job failed", "job", plans[i].Name, "class", fault.ClassOf(err).String(), why)
 				return
 			}
 			s := j.Status()
