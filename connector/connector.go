@@ -110,11 +110,6 @@ type Enumerator interface {
 	Close() error
 }
 
-// SplitFilter is an Enumerator that can tell splits of restored state which the table, as it now is declared, does not read (another topic).
-type SplitFilter interface {
-	Owns(s Split) bool
-}
-
 // Synthetic is a Source whose splits are not records that another job could also write (datagen).
 type Synthetic interface{ Synthetic() bool }
 

@@ -165,15 +165,20 @@ func (a *attempt) context(s *source, k int) connector.Context {
 
 // discoverFirst restores a source's splits, finds new ones, and gives each subtask its own.
 func (a *attempt) discoverFirst(s *source) ([][]connector.Split, error) {
-	var state []byte
+	var st checkpoint.Source
+	restored := false
 	if a.base != nil {
-		st, ok := a.base.Sources[s.Name]
-		if ok {
-			state, s.known = st.Enumerator, slices.Clone(st.Splits)
-		} else {
+		st, restored = a.base.Sources[s.Name]
+	}
+	if !restored {
+		// An attempt that failed before its first checkpoint found the start already: "latest" means what it meant then.
+		first, again := a.starts[s.Name]
+		if st = first; !again && a.base != nil {
 			a.log.Info("a new source begins at its start-up mode", "source", s.Describe)
 		}
 	}
+	state := st.Enumerator
+	s.known = slices.Clone(st.Splits)
 	ctx := a.context(s, 0)
 	ctx.Wake = func() {}
 	enum, err := s.Source.Source.Enumerate(ctx, state)
@@ -181,16 +186,6 @@ func (a *attempt) discoverFirst(s *source) ([][]connector.Split, error) {
 		return nil, fmt.Errorf("%s: %w", s.Describe, err)
 	}
 	s.enum = enum
-	if f, ok := s.enum.(connector.SplitFilter); ok {
-		s.known = slices.DeleteFunc(s.known, func(sp connector.Split) bool {
-			if f.Owns(sp) {
-				return false
-			}
-			a.log.Warn("a split of the restored state is not read any more: the statement file now names another topic", "source", s.Describe,
-				"split", sp.ID, "position", sp.Position)
-			return true
-		})
-	}
 	found, err := s.enum.Discover(s.known)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Describe, err)
@@ -199,6 +194,12 @@ func (a *attempt) discoverFirst(s *source) ([][]connector.Split, error) {
 		a.log.Warn("splits that the restored state does not know", "source", s.Describe, "splits", splitsText(ids(found)))
 	}
 	s.known = append(s.known, found...)
+	if !restored {
+		if state, err = s.enum.Snapshot(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Describe, err)
+		}
+		a.starts[s.Name] = checkpoint.Source{Enumerator: state, Splits: slices.Clone(s.known)}
+	}
 	s.nextLook = a.env.Now().Add(s.enum.Interval())
 	per := make([][]connector.Split, a.spec.Graph.Parallelism)
 	for _, sp := range s.known {

@@ -107,6 +107,8 @@ type Job struct {
 	tables map[string]*table
 	begun  bool
 	hasRun bool // an attempt of this process got as far as reading
+	// starts is where sources began that the newest checkpoint does not have yet.
+	starts map[string]checkpoint.Source
 
 	loop
 	status status
@@ -114,7 +116,7 @@ type Job struct {
 
 // New prepares a job; nothing is done before Run.
 func New(e env.Env, spec Spec, l *slog.Logger, m *metric.Group) *Job {
-	j := &Job{spec: spec, env: e, log: l, metrics: m, tables: map[string]*table{}}
+	j := &Job{spec: spec, env: e, log: l, metrics: m, tables: map[string]*table{}, starts: map[string]checkpoint.Source{}}
 	j.loop.signal = e.NewSignal()
 	j.registerMetrics()
 	return j
