@@ -19,6 +19,7 @@ type broker struct {
 	records    int64
 	every      time.Duration
 	began      time.Time
+	latest     bool // reading starts at what is there when it is first asked for
 }
 
 type kind uint8
@@ -79,7 +80,11 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, connector.Split{ID: id, State: state})
+			at := int64(0)
+			if e.b.latest {
+				at = e.b.available()
+			}
+			out = append(out, connector.Split{ID: id, Position: at, State: state})
 		}
 	}
 	return out, nil

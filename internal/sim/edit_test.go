@@ -8,6 +8,8 @@ import (
 
 	"staunch/dataflow"
 	"staunch/fault"
+	"staunch/fs"
+	"staunch/fs/mem"
 	"staunch/job"
 )
 
@@ -98,6 +100,22 @@ func TestSourceTakenOutAndPutBack(t *testing.T) {
 	e.stopped(3*time.Second, "t", "u")
 	e.stopped(3*time.Second, "t")
 	e.stopped(time.Second, "u")
+	e.whole()
+}
+
+// TestLatestBeforeTheFirstCheckpoint: the first checkpoint fails for a while and the job starts again inside its process. It goes on where its
+// first attempt began: asked again, "latest" would leave out what came meanwhile.
+func TestLatestBeforeTheFirstCheckpoint(t *testing.T) {
+	e := newEdited(t)
+	e.b.latest, e.u.latest = true, true
+	e.b.every, e.u.every = 500*time.Millisecond, 500*time.Millisecond // none is there at the first look
+	began := e.s.now
+	e.store.Fault = func(_ string, op mem.Op) mem.Effect {
+		if op.Kind == mem.Write && strings.HasSuffix(op.Path, ".pending") && e.s.now.Sub(began) < 4*time.Second {
+			return mem.Effect{Kind: mem.Fail, Err: fs.ErrNoSpace}
+		}
+		return mem.Effect{}
+	}
 	e.whole()
 }
 
