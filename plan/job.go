@@ -210,8 +210,13 @@ func (b *builder) insert(ins *ast.Insert) error {
 	// The ordinal among the INSERTs into this sink: it stays when another INSERT is put before or taken out.
 	n := 1
 	for _, other := range b.branches {
-		if other.sink.Key == br.sink.Key {
-			n++
+		if other.sink.Key != br.sink.Key {
+			continue
+		}
+		n++
+		if o := other.sink.Table; !slices.Equal(o.Keys, t.Keys) || o.Options["format"] != t.Options["format"] {
+			return refuse(ins.Target, "tables '"+o.Name+"' and '"+t.Name+"' write into one folder, but have other partition columns or another format",
+				"give one of them another path")
 		}
 	}
 	br.sink.Insert = fmt.Sprint(n)
@@ -247,7 +252,11 @@ func atTable(t *Table, err error) error {
 // columns as columns.
 func (b *builder) assign(ins *ast.Insert, t *Table, q *query) (out, values []function.Expr, err error) {
 	cols := t.sinkColumns()
-	static := map[string]function.Expr{}
+	session, err := b.p.session()
+	if err != nil {
+		return nil, nil, err
+	}
+	static, staticAt := map[string]function.Expr{}, map[string]ast.Node{}
 	for _, pv := range ins.Partition {
 		if !slices.Contains(t.Keys, pv.Name.Text) {
 			return nil, nil, refuse(pv, "'"+pv.Name.Text+"' is no partition column of table '"+t.Name+"'", near(pv.Name.Text, t.Keys))
@@ -256,7 +265,10 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) (out, values []fun
 		if err != nil {
 			return nil, nil, err
 		}
-		static[pv.Name.Text] = e
+		if static[pv.Name.Text] != nil {
+			return nil, nil, refuse(pv, "partition '"+pv.Name.Text+"' is given twice", "leave one out")
+		}
+		static[pv.Name.Text], staticAt[pv.Name.Text] = e, pv
 	}
 	var targets []string
 	if len(ins.Columns) > 0 {
@@ -285,7 +297,14 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) (out, values []fun
 		k := slices.Index(targets, c.Name)
 		switch {
 		case static[c.Name] != nil:
-			out[i], values[i] = static[c.Name], asColumn(static[c.Name], c.Type)
+			// Flink casts these as CAST does, not as INSERT does.
+			values[i] = asColumn(static[c.Name], c.Type)
+			e, err := function.NewCast(values[i], c.Type.Nullable(), false)
+			if err != nil {
+				return nil, nil, refuse(staticAt[c.Name], "partition '"+c.Name+"': "+err.Error(), "")
+			}
+			out[i] = function.Fold(e, session)
+			continue
 		case k < 0:
 			if c.Type.NotNull {
 				return nil, nil, refuse(ins, "column '"+c.Name+"' of table '"+t.Name+"' is NOT NULL and gets no value", "add it to the column list")
@@ -298,11 +317,7 @@ func (b *builder) assign(ins *ast.Insert, t *Table, q *query) (out, values []fun
 		}
 		e, ok := function.Assign(out[i], c.Type)
 		if !ok {
-			var at ast.Node = ins
-			if k >= 0 {
-				at = q.items[k]
-			}
-			return nil, nil, refuse(at, fmt.Sprintf("column '%s' of table '%s' is %s, the query gives %s\n  query:  %s\n  table:  %s", c.Name, t.Name, c.Type.Nullable(),
+			return nil, nil, refuse(q.items[k], fmt.Sprintf("column '%s' of table '%s' is %s, the query gives %s\n  query:  %s\n  table:  %s", c.Name, t.Name, c.Type.Nullable(),
 				out[i].Type().Nullable(), describeExprs(q), describeColumns(cols, targets)), fmt.Sprintf("write CAST(... AS %s)", c.Type.Nullable()))
 		}
 		out[i] = e
@@ -391,6 +406,7 @@ func (j *Job) parallelism() (int, error) {
 func (b *builder) source(t *Table, s function.Session) error {
 	p, j := b.p, b.job
 	used := map[int]bool{}
+	var at ast.Node // where the table is first read
 	var mark function.Expr
 	if t.Watermark != nil {
 		mark = t.inline(t.Watermark)
@@ -399,6 +415,9 @@ func (b *builder) source(t *Table, s function.Session) error {
 	for _, br := range b.branches {
 		if br.q.table != t {
 			continue
+		}
+		if at == nil {
+			at = br.from.at
 		}
 		if br.q.where != nil {
 			uses(br.q.where, used)
@@ -412,9 +431,8 @@ func (b *builder) source(t *Table, s function.Session) error {
 		return err
 	}
 	p.warn(warnings...)
-	here := ast.Span{Start: t.Pos, Stop: t.Pos}
 	if f.Source == nil {
-		return refuse(here, "connector '"+f.Name+"' of table '"+t.Name+"' cannot be read", "")
+		return refuse(at, "connector '"+f.Name+"' of table '"+t.Name+"' cannot be read", "")
 	}
 	index := make([]int, len(t.Columns))
 	var cols []connector.Column
@@ -462,7 +480,7 @@ func (b *builder) source(t *Table, s function.Session) error {
 		return atTable(t, err)
 	}
 	if mode := j.Config.String("execution.runtime-mode"); strings.EqualFold(mode, "BATCH") && !src.Bounded() {
-		return refuse(here, "table '"+t.Name+"' has no end, and execution.runtime-mode is BATCH: a batch job reads bounded tables only, as in Flink",
+		return refuse(at, "table '"+t.Name+"' has no end, and execution.runtime-mode is BATCH: a batch job reads bounded tables only, as in Flink",
 			boundedHint(f))
 	}
 	idle, err := j.Config.Duration("table.exec.source.idle-timeout")

@@ -7,11 +7,11 @@ import (
 // like merges the declaration that LIKE names into c: columns are only added, options are overwritten (Flink's default: INCLUDING ALL
 // OVERWRITING OPTIONS). Other like options are refused by name.
 func (p *planner) like(c *ast.CreateTable) (*ast.CreateTable, error) {
-	src, ok := p.declared[c.Like.Source.Last()]
-	if _, there := p.tables[c.Like.Source.Last()]; !ok || !there {
-		_, err := p.table(c.Like.Source)
+	t, err := p.table(c.Like.Source)
+	if err != nil {
 		return nil, err
 	}
+	src := p.declared[t.Name]
 	for _, o := range c.Like.Options {
 		if o.Strategy == "INCLUDING" && o.Feature == "ALL" || o.Strategy == "OVERWRITING" && o.Feature == "OPTIONS" {
 			continue

@@ -162,7 +162,7 @@ func (p *planner) createTable(c *ast.CreateTable) error {
 	if err != nil {
 		return err
 	}
-	if _, there := p.tables[c.Name.Last()]; there {
+	if _, there := p.tables[c.Name.Last()]; there && (len(c.Name.Parts) == 1 || builtIn(c.Name)) {
 		if c.IfNotExists {
 			return nil
 		}
@@ -181,11 +181,11 @@ func (p *planner) drop(d *ast.Drop) error {
 	if d.Object != "TABLE" {
 		return notYet(d, "DROP "+d.Object)
 	}
-	if _, ok := p.tables[d.Name.Last()]; !ok {
+	if _, err := p.table(d.Name); err != nil {
 		if d.IfExists {
 			return nil
 		}
-		return refuse(d.Name, "no table '"+d.Name.Last()+"'", near(d.Name.Last(), slices.Sorted(maps.Keys(p.tables))))
+		return err
 	}
 	delete(p.tables, d.Name.Last())
 	return nil
@@ -227,7 +227,11 @@ func (p *planner) table(id *ast.Identifier) (*Table, error) {
 func (p *planner) show(s *ast.Show) error {
 	switch s.What {
 	case "TABLES":
-		p.text(strings.Join(slices.Sorted(maps.Keys(p.tables)), "\n") + "\n")
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(p.tables)) {
+			b.WriteString(name + "\n")
+		}
+		p.text(b.String())
 		return nil
 	case "DATABASES", "CURRENT DATABASE":
 		p.text("default_database\n")
@@ -239,6 +243,7 @@ func (p *planner) show(s *ast.Show) error {
 	return notYet(s, "SHOW "+s.What)
 }
 
+// describe prints, as Flink, name, type, whether it may be NULL, key, extras, watermark and comment of each column.
 func (p *planner) describe(d *ast.Describe) error {
 	if d.Object != "TABLE" && d.Object != "" || d.Name == nil {
 		return notYet(d, "DESCRIBE "+d.Object)
@@ -248,7 +253,11 @@ func (p *planner) describe(d *ast.Describe) error {
 		return err
 	}
 	var b strings.Builder
-	for _, c := range t.Columns {
+	key := ""
+	if len(t.Primary) > 0 {
+		key = "PRI(" + strings.Join(t.Primary, ", ") + ")"
+	}
+	for i, c := range t.Columns {
 		null := "TRUE"
 		if c.Type.NotNull {
 			null = "FALSE"
@@ -263,7 +272,15 @@ func (p *planner) describe(d *ast.Describe) error {
 		case ast.ComputedColumn:
 			extras = "AS " + c.Expr.String()
 		}
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", c.Name, c.Type.Nullable(), null, extras)
+		cells := []string{c.Name, c.Type.Nullable().String(), null, "", extras, "", c.Comment}
+		if slices.Contains(t.Primary, c.Name) {
+			cells[3] = key
+		}
+		if i == t.WatermarkColumn {
+			cells[1] += " *ROWTIME*"
+			cells[5] = t.watermark
+		}
+		b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
 	}
 	p.text(b.String())
 	return nil

@@ -58,7 +58,7 @@ func (f fakeFile) NewWriter(ctx connector.Context) (connector.Writer, error) {
 func (f *fakes) source(name string) func(connector.Table) (connector.Source, error) {
 	return func(t connector.Table) (connector.Source, error) {
 		if t.Options.String("topic") == "impossible" {
-			return nil, errors.New("the topic is impossible")
+			return nil, &fault.Error{Class: fault.User, Err: errors.New("the topic is impossible")}
 		}
 		f.asked = append(f.asked, "source "+name+" "+t.Name+columnText(t.Columns))
 		ends := t.Options.Has("number-of-rows")
@@ -193,7 +193,7 @@ func run(src string) string {
 }
 
 // TestScripts plans the texts of testdata/*.txt. A file begins with a part that stands before each of its texts; a text ends at a line
-// of ----, and what comes of it at an empty line with == after it.
+// of ----, and what comes of it at the next line with ###.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -205,15 +205,15 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parts := strings.Split(string(data), "\n==")
-			out := []string{parts[0]}
+			parts := strings.Split(string(data), "\n### ")
+			out := []string{strings.TrimRight(parts[0], "\n") + "\n"}
 			before := strings.TrimRight(parts[0], "\n")
 			if before != "" {
 				before += "\n"
 			}
 			for _, p := range parts[1:] {
 				title, body, _ := strings.Cut(p, "\n")
-				text, want, _ := strings.Cut(body, "----\n")
+				text, want, _ := strings.Cut(strings.TrimRight(body, "\n")+"\n", "----\n")
 				t.Run(strings.TrimSpace(title), func(t *testing.T) {
 					got := run(before + text)
 					if strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") && !*rewrite {
@@ -224,7 +224,7 @@ func TestScripts(t *testing.T) {
 				out = append(out, title+"\n"+text+"----\n"+strings.TrimRight(want, "\n")+"\n")
 			}
 			if *rewrite {
-				if err := os.WriteFile(file, []byte(strings.Join(out, "\n==")), 0o644); err != nil {
+				if err := os.WriteFile(file, []byte(strings.Join(out, "\n### ")), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

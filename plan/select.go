@@ -19,6 +19,8 @@ type query struct {
 	whereAsWritten function.Expr
 	names          []string
 	items          []ast.Node // for error places
+	// at is where the table is named.
+	at ast.Node
 }
 
 // bindQuery binds a projection with filter; everything else is refused by name.
@@ -31,7 +33,7 @@ func (p *planner) bindQuery(q ast.Query) (*query, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := &query{table: t}
+		out := &query{table: t, at: x.Table}
 		return out, out.star(x, t)
 	case *ast.SetOp:
 		return nil, notYet(x, x.Op)
@@ -70,7 +72,7 @@ func (p *planner) bindSelect(s *ast.Select) (*query, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.table = t
+		out.table, out.at = t, ref.Name
 		scope.Schema = t.Schema()
 		if ref.Alias != nil {
 			if len(ref.Alias.Columns) > 0 {

@@ -30,6 +30,10 @@ type Table struct {
 	At              map[string]config.Position
 	Comment         string
 	Pos             ast.Pos
+	// watermark is the text of the expression as it was written.
+	watermark string
+	// connectorAt is the place of the 'connector' option's value.
+	connectorAt ast.Span
 }
 
 // Column is one column of a table.
@@ -92,15 +96,19 @@ func newTable(c *ast.CreateTable, session function.Session) (*Table, error) {
 			return nil, refuse(o.Key, "option '"+o.Key.Text+"' is given twice", "leave one out")
 		}
 		t.Options[o.Key.Text] = o.Value.Text
+		if o.Key.Text == "connector" {
+			t.connectorAt = ast.Span{Start: o.Value.Pos(), Stop: o.Value.End()}
+		}
 		t.At[o.Key.Text] = config.Position{Line: o.Key.Pos().Line, Column: o.Key.Pos().Col}
 	}
 	if err := t.addColumns(c); err != nil {
 		return nil, err
 	}
-	if err := t.addComputed(c); err != nil {
+	// A key makes its columns NOT NULL, which the types of computed columns depend on.
+	if err := t.addConstraints(c); err != nil {
 		return nil, err
 	}
-	if err := t.addConstraints(c); err != nil {
+	if err := t.addComputed(c); err != nil {
 		return nil, err
 	}
 	if err := t.addWatermark(c, session); err != nil {
@@ -109,7 +117,7 @@ func newTable(c *ast.CreateTable, session function.Session) (*Table, error) {
 	for _, k := range c.PartitionedBy {
 		i := slices.IndexFunc(t.Columns, func(x Column) bool { return x.Name == k.Text })
 		if i < 0 || t.Columns[i].Kind != ast.PhysicalColumn {
-			return nil, refuse(k, "partition column '"+k.Text+"' is not a physical column of the table", near(k.Text, t.names()))
+			return nil, refuse(k, "partition column '"+k.Text+"' is not a physical column of the table", near(k.Text, t.physical()))
 		}
 		if slices.Contains(t.Keys, k.Text) {
 			return nil, refuse(k, "partition column '"+k.Text+"' is named twice", "leave one out")
@@ -129,6 +137,9 @@ func near(name string, known []string) string {
 	if n, ok := config.Nearest(name, known); ok {
 		return "did you mean '" + n + "'?"
 	}
+	if len(known) == 0 {
+		return "there is none"
+	}
 	if len(known) > 12 {
 		known = append(slices.Clone(known[:12]), "...")
 	}
@@ -139,6 +150,17 @@ func (t *Table) names() []string {
 	var out []string
 	for _, c := range t.Columns {
 		out = append(out, c.Name)
+	}
+	return out
+}
+
+// physical are the names of the physical columns.
+func (t *Table) physical() []string {
+	var out []string
+	for _, c := range t.Columns {
+		if c.Kind == ast.PhysicalColumn {
+			out = append(out, c.Name)
+		}
 	}
 	return out
 }
@@ -231,7 +253,7 @@ func (t *Table) addConstraints(c *ast.CreateTable) error {
 		for _, n := range k.Columns {
 			i := slices.Index(t.names(), n.Text)
 			if i < 0 || t.Columns[i].Kind != ast.PhysicalColumn {
-				return refuse(n, "key column '"+n.Text+"' is not a physical column of the table", near(n.Text, t.names()))
+				return refuse(n, "key column '"+n.Text+"' is not a physical column of the table", near(n.Text, t.physical()))
 			}
 			t.Columns[i].Type.NotNull = true
 			t.Primary = append(t.Primary, n.Text)
@@ -267,7 +289,7 @@ func (t *Table) addWatermark(c *ast.CreateTable, session function.Session) error
 	if e.Type().Kind != t.Columns[i].Type.Kind {
 		return refuse(w.Expr, fmt.Sprintf("the WATERMARK expression is %s, but the column is %s", e.Type(), t.Columns[i].Type), "")
 	}
-	t.Watermark, t.WatermarkColumn = e, i
+	t.Watermark, t.WatermarkColumn, t.watermark = e, i, ast.SQL(w.Expr)
 	return nil
 }
 
@@ -320,9 +342,7 @@ func (t *Table) options(reg *Registry, extra map[string]string) (*connector.Fact
 			slices.Sort(names)
 			hint = "there are " + strings.Join(names, ", ")
 		}
-		p := at["connector"]
-		pos := ast.Pos{Line: p.Line, Col: p.Column}
-		return nil, config.Values{}, nil, refuse(ast.Span{Start: pos, Stop: pos}, "connector '"+name+"' is not supported", hint)
+		return nil, config.Values{}, nil, refuse(t.connectorAt, "connector '"+name+"' is not supported", hint)
 	}
 	opts := slices.Clone(f.Options)
 	for _, key := range []string{"format", "value.format"} {
