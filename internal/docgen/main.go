@@ -15,7 +15,9 @@ import (
 type page struct{ name, text string }
 
 // pages returns all generated pages.
-func pages() []page { return []page{{"configuration.md", configuration()}} }
+func pages() []page {
+	return []page{{"configuration.md", configuration()}, {"connectors.md", connectors()}, {"formats.md", formats()}, {"functions.md", functions()}}
+}
 
 func main() {
 	for _, p := range pages() {
