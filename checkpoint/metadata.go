@@ -35,7 +35,7 @@ type Metadata struct {
 	AccountsClose bool `json:"accounts_close"`
 	// Final is set for the last checkpoint of a bounded job.
 	Final bool `json:"final,omitempty"`
-	// Counters of the files of all checkpoints before this one.
+	// Counters of the files that the process which made the checkpoint had committed before it.
 	Counters account.Counters `json:"counters"`
 	// Records read by the job so far.
 	Records int64 `json:"records"`

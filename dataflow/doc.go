@@ -6,7 +6,8 @@
 //
 // Invariants
 //   - D1: a barrier never overtakes data of its own subtask: mailbox and input are handled by one goroutine, between batches.
-//   - D4: the mailbox holds one message of a kind at a time; batches have at most BatchRows rows.
+//   - D4: the mailbox holds few messages: a barrier for each checkpoint that was given up before the subtask came to it, and one more; batches
+//     have at most BatchRows rows.
 //   - C2: an acknowledgement is sent only after every writer's durable() has returned nil.
 //   - Work that was prepared for a checkpoint which then was given up goes into the next one: nothing that was written is forgotten, and
 //     accounts join without a gap.

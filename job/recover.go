@@ -265,6 +265,10 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 			if !promised.Empty() {
 				j.log.Info("a sink that the file no longer names is committed and ends here", "table", tb.name, "path", tb.t.Root(), "checkpoint", newest.ID)
 			}
+			if n := len(promised.Partitions); n > 0 {
+				j.log.Warn("a sink that the file no longer names has partitions that were not declared complete, and will not be", "table", tb.name,
+					"partitions", n, "first", promised.Partitions[0].Partition)
+			}
 			delete(j.tables, key)
 		}
 	}

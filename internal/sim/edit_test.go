@@ -19,6 +19,8 @@ type edited struct {
 	*world
 	t *testing.T
 	u *broker
+	// last is the run before.
+	last *run
 }
 
 func newEdited(t *testing.T) *edited {
@@ -29,7 +31,7 @@ func newEdited(t *testing.T) *edited {
 	u := *w.b
 	u.topic = "u"
 	t.Cleanup(w.end)
-	return &edited{w, t, &u}
+	return &edited{world: w, t: t, u: &u}
 }
 
 // run starts the job with these sources, by the names that the file gives them (topic first), and stops it after d; 0 lets it end.
@@ -61,6 +63,7 @@ func (e *edited) run(d time.Duration, sources ...string) (job.Outcome, error) {
 		}
 	}
 	r.p.kill()
+	e.last = r
 	return r.outcome, r.err
 }
 
@@ -117,6 +120,26 @@ func TestLatestBeforeTheFirstCheckpoint(t *testing.T) {
 		return mem.Effect{}
 	}
 	e.whole()
+}
+
+// TestUnknownComplete: whether a checkpoint is complete is not known when its entry's folder could not be synced. It is neither given up nor
+// taken for complete: the job starts again and reads the log (K3).
+func TestUnknownComplete(t *testing.T) {
+	e := newEdited(t)
+	syncs := 0
+	e.store.Fault = func(client string, op mem.Op) mem.Effect {
+		if op.Kind != mem.SyncDir || op.Path != jobs+"/"+name+"/log" {
+			return mem.Effect{}
+		}
+		if syncs++; syncs == 2 { // the first is begin's
+			return mem.Effect{Kind: mem.Fail, Err: errHard}
+		}
+		return mem.Effect{}
+	}
+	e.whole()
+	if s := e.last.job.Status(); s.Restarts != 1 || s.FailedCount != 0 {
+		t.Errorf("%d restarts, %d checkpoints given up", s.Restarts, s.FailedCount)
+	}
 }
 
 // TestSourceRenamed: under another name a source is a new one and begins at its start-up mode, so that its records would be written again.
