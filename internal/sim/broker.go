@@ -179,19 +179,19 @@ func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {
 func (r *reader) Lag() int64   { return -1 }
 func (r *reader) Close() error { return nil }
 
-// where leaves out the records that a table does not take.
+// where leaves out the records that an INSERT does not take.
 type where struct {
-	out *changelog.Batch
-	l   *lake
+	out   *changelog.Batch
+	takes func(kind) bool
 }
 
-func newWhere(l *lake) *where { return &where{changelog.NewBatch(schema), l} }
+func newWhere(takes func(kind) bool) *where { return &where{changelog.NewBatch(schema), takes} }
 
 func (w *where) Process(in *changelog.Batch) (*changelog.Batch, error) {
 	w.out.Reset()
 	w.out.Split = in.Split
 	for i := range in.Rows {
-		if !w.l.takes(kindOf(int(in.Cols[0].I32[i]), in.Offsets[i])) {
+		if !w.takes(kindOf(int(in.Cols[0].I32[i]), in.Offsets[i])) {
 			continue
 		}
 		for k, c := range in.Cols {

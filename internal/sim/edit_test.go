@@ -25,7 +25,7 @@ type edited struct {
 
 func newEdited(t *testing.T) *edited {
 	w := newWorld(7, Protocol, nil)
-	w.faults, w.hard, w.calm, w.tables, w.success = 0, false, true, 2, never
+	w.faults, w.hard, w.calm, w.tables, w.success, w.second = 0, false, true, 2, never, false
 	w.opts.Interval, w.opts.Timeout = time.Second, time.Minute
 	w.o = newOracle(w)
 	u := *w.b

@@ -41,6 +41,7 @@ type lake struct {
 	log       *log.Log
 	rows      map[string][]record // parsed visible files
 	certified map[string]bool
+	second    bool            // a second INSERT brings what the first leaves out
 	excused   map[record]bool // records that the job reported as lost
 }
 
@@ -54,7 +55,9 @@ const (
 )
 
 // takes says whether a record of kind k belongs into the table.
-func (l *lake) takes(k kind) bool { return k == row || k == filtered && l.root != roots[0] }
+func (l *lake) takes(k kind) bool {
+	return k == row || k == filtered && (l.root != roots[0] || l.second)
+}
 
 type record struct {
 	Part int   `json:"part"`
@@ -64,7 +67,7 @@ type record struct {
 func newOracle(w *world) *oracle {
 	o := &oracle{b: w.b, lost: map[string]bool{}, removed: map[string]bool{}}
 	for i := range w.tables {
-		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, rows: map[string][]record{}, certified: map[string]bool{}, excused: map[record]bool{}})
+		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, rows: map[string][]record{}, certified: map[string]bool{}, excused: map[record]bool{}})
 	}
 	o.reopen(w)
 	return o

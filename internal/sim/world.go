@@ -49,6 +49,7 @@ type world struct {
 	running []*run
 	par     int
 	tables  int
+	second  bool            // two INSERTs into the first table
 	edit    func(*job.Spec) // of the statement file, before a start
 	success success
 	opts    cp.Options
@@ -101,6 +102,7 @@ func newWorld(seed uint64, v Variant, trace io.Writer) *world {
 	w := &world{seed: seed, v: v, rng: rng, s: newSched(rng), store: mem.New(), trace: trace, par: 1 + rng.IntN(2), retain: 1 + rng.IntN(2)}
 	w.b = &broker{topic: "t", s: w.s, partitions: 1 + rng.IntN(3), records: int64(40 + rng.IntN(80)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
 	w.tables, w.success = 1+rng.IntN(2), success(rng.IntN(3))
+	w.second = rng.IntN(3) == 0
 	timeout := 10 * time.Minute
 	if rng.IntN(4) == 0 { // some checkpoints are given up and join the next
 		timeout = time.Duration(300+rng.IntN(1500)) * time.Millisecond
@@ -215,8 +217,16 @@ func (w *world) start() {
 		}
 		spec.Tables[l.root] = job.Table{Name: path.Base(l.root), Sink: sink}
 		spec.Sinks = append(spec.Sinks, l.root)
-		spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: "1", Table: l.root, Sink: used,
-			NewOperator: func() (operator.Operator, error) { return newWhere(l), nil }})
+		insert := func(id string, takes func(kind) bool) {
+			spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: id, Table: l.root, Sink: used,
+				NewOperator: func() (operator.Operator, error) { return newWhere(takes), nil }})
+		}
+		if l.second {
+			insert("1", func(k kind) bool { return k == row })
+			insert("2", func(k kind) bool { return k == filtered })
+		} else {
+			insert("1", l.takes)
+		}
 	}
 	if w.edit != nil {
 		w.edit(&spec)
