@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"staunch/connector"
 	"staunch/function"
@@ -79,6 +80,7 @@ type explained struct {
 	sink    *Table // nil for a query
 	table   *Table // nil without FROM
 	source  *connector.Factory
+	idle    time.Duration
 	columns []int // of the column list
 	names   []string
 	// values are the expressions as written, over the table's columns; casts are the types that INSERT casts them to, nil for none.
@@ -91,6 +93,9 @@ func (p *planner) explained(br branch) explained {
 	n := explained{sink: br.sink.Table, table: br.q.table, names: br.from.names, values: br.values, where: br.from.whereAsWritten, columns: br.columns}
 	n.source, _ = p.reg.connector(n.table.Options["connector"])
 	n.casts = make([]*types.Type, len(n.values))
+	if d, err := idleTimeout(n.table, p.conf.Values()); err == nil { // a wrong value was refused before
+		n.idle = d
+	}
 	if n.sink == nil {
 		return n
 	}
@@ -296,8 +301,8 @@ func (p printer) scan() []string {
 	mark := ""
 	plain := printer{n: n, style: stylePhysical, plain: true}
 	if n.pushed() {
-		if d := t.Options["scan.watermark.idle-timeout"]; d != "" {
-			mark = ", idletimeout=[" + d + "]"
+		if n.idle > 0 {
+			mark = fmt.Sprintf(", idletimeout=[%d]", n.idle.Milliseconds())
 		}
 		strategy := t.Options["scan.watermark.emit.strategy"]
 		if strategy == "" {

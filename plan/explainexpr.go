@@ -248,7 +248,7 @@ func (p printer) comparison(sign string, c *function.Call) string {
 			text = compared(l, p.style)
 		}
 		_, column := c.Args[1-i].(*function.ColumnRef)
-		if p.where && p.style == stylePhysical && column && (sign == "=" || sign == "<>") && other.Kind != types.Int {
+		if p.where && p.style == stylePhysical && column && !l.IsNull() && (sign == "=" || sign == "<>") && other.Kind != types.Int {
 			text = p.literal(l, false) + ":" + typeText(other.Nullable(), true)
 			if l.Type().IsApprox() {
 				text = compared(l, p.style) + ":" + typeText(other.Nullable(), true)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"staunch/changelog"
 	"staunch/config"
@@ -380,9 +381,6 @@ func (b *builder) finish() (*Job, error) {
 			return nil, err
 		}
 	}
-	if !j.Bounded && strings.EqualFold(j.Config.String("execution.runtime-mode"), "BATCH") {
-		return nil, j.Config.Errorf("execution.runtime-mode", "a source of job '%s' has no end; set STREAMING, or give the source an end ('scan.bounded.mode', 'number-of-rows')", j.Name)
-	}
 	slices.Sort(j.Targets)
 	j.Targets = slices.Compact(j.Targets)
 	sum := sha256.Sum256([]byte(strings.Join(j.plan, "\n")))
@@ -483,14 +481,9 @@ func (b *builder) source(t *Table, s function.Session) error {
 		return refuse(at, "table '"+t.Name+"' has no end, and execution.runtime-mode is BATCH: a batch job reads bounded tables only, as in Flink",
 			boundedHint(f))
 	}
-	idle, err := j.Config.Duration("table.exec.source.idle-timeout")
+	idle, err := idleTimeout(t, j.Config)
 	if err != nil {
 		return err
-	}
-	if d := v.String("scan.watermark.idle-timeout"); d != "" {
-		if idle, err = config.ParseDuration(d); err != nil {
-			return err
-		}
 	}
 	ds := dataflow.Source{Name: t.Name, Describe: "table " + t.Name + " (" + f.Name + identity(t) + ")", Source: src, Schema: schema, IdleTimeout: idle}
 	j.Bounded = j.Bounded && src.Bounded()
@@ -526,6 +519,14 @@ func (b *builder) source(t *Table, s function.Session) error {
 	}
 	j.Graph.Sources = append(j.Graph.Sources, ds)
 	return nil
+}
+
+// idleTimeout is the table's scan.watermark.idle-timeout, else the job's.
+func idleTimeout(t *Table, conf config.Values) (time.Duration, error) {
+	if d := t.Options["scan.watermark.idle-timeout"]; d != "" {
+		return config.ParseDuration(d)
+	}
+	return conf.Duration("table.exec.source.idle-timeout")
 }
 
 // boundedHint says how to give a table of the connector an end.
