@@ -200,8 +200,12 @@ func (w *world) start() {
 	r := &run{n: n, p: w.s.process(fmt.Sprintf("p%d", n))}
 	r.client = w.store.Client(r.p.name)
 	w.running = append(w.running, r)
+	par := w.par
+	if w.rng.IntN(4) == 0 { // started again with another parallelism
+		par = 1 + w.rng.IntN(3)
+	}
 	spec := job.Spec{ID: name, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.client},
-		Graph:  dataflow.Graph{Parallelism: w.par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema}}},
+		Graph:  dataflow.Graph{Parallelism: par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema}}},
 		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.client, CheckpointDir: jobs, Retain: w.retain, Checkpoints: w.opts,
 		Restart: &protocol.FixedDelay{Attempts: 1000, Delay: time.Second}, Process: job.Process{Host: "sim", PID: n}, Accept: slices.Clone(w.accept),
 		AcceptWho: "oracle", Variant: w.v.job}
