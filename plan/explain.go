@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (p *planner) explain(x *ast.Explain) error {
 			return err
 		}
 		if q.table == nil {
-			p.text(explainText([]explained{{names: q.names, values: q.asWritten, where: q.whereAsWritten}}, modes))
+			p.text(explainText([]explained{{units: q.units, names: q.names, values: q.asWritten, where: q.whereAsWritten}}, modes))
 			return nil
 		}
 		b.read(q)
@@ -81,6 +82,7 @@ type explained struct {
 	table   *Table // nil without FROM
 	source  *connector.Factory
 	idle    time.Duration
+	units   map[string]string
 	columns []int // of the column list
 	names   []string
 	// values are the expressions as written, over the table's columns; casts are the types that INSERT casts them to, nil for none.
@@ -93,6 +95,9 @@ func (p *planner) explained(br branch) explained {
 	n := explained{sink: br.sink.Table, table: br.q.table, names: br.from.names, values: br.values, where: br.from.whereAsWritten, columns: br.columns}
 	n.source, _ = p.reg.connector(n.table.Options["connector"])
 	n.casts = make([]*types.Type, len(n.values))
+	n.units = map[string]string{}
+	maps.Copy(n.units, n.table.units)
+	maps.Copy(n.units, br.from.units)
 	if d, err := idleTimeout(n.table, p.conf.Values()); err == nil { // a wrong value was refused before
 		n.idle = d
 	}

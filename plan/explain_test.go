@@ -12,7 +12,7 @@ import (
 )
 
 // TestExplain compares with what Flink 2.3.0 answers to the same files: testdata/explain/x.sql, Flink's x.flink, ours x.plan. Where
-// they differ, differences.txt says why; a line there of a plan that is the same is a failure too.
+// they differ, differences.txt says why; a line there of a plan that is the same is a failure too. ask_flink.py makes the .flink files.
 func TestExplain(t *testing.T) {
 	why := map[string]string{}
 	data, err := os.ReadFile("testdata/explain/differences.txt")

@@ -7,6 +7,7 @@ import (
 
 	"staunch/function"
 	"staunch/sql/ast"
+	"staunch/sql/bind"
 	"staunch/types"
 )
 
@@ -169,7 +170,16 @@ func (p printer) call(c *function.Call) string {
 	case name == "AND" || name == "OR":
 		var args []string
 		for _, a := range flat(c, name) {
+			if name == "AND" && p.where && p.style != styleTree && p.alwaysTrue(a) {
+				continue
+			}
 			args = append(args, p.expr(a))
+		}
+		switch len(args) {
+		case 0:
+			return "true"
+		case 1:
+			return args[0]
 		}
 		if p.style == styleExecution {
 			return "(" + strings.Join(args, " "+name+" ") + ")"
@@ -215,6 +225,20 @@ func (p printer) call(c *function.Call) string {
 		args = append([]string{unit}, args...)
 	}
 	return strings.TrimSuffix(name, " TO") + "(" + strings.Join(args, ", ") + ")"
+}
+
+// alwaysTrue reports IS NOT NULL of a column that cannot be NULL; Flink leaves it out.
+func (p printer) alwaysTrue(e function.Expr) bool {
+	c, ok := e.(*function.Call)
+	if !ok || c.Func.Name != "IS NOT NULL" || p.n.table == nil {
+		return false
+	}
+	r, ok := c.Args[0].(*function.ColumnRef)
+	if !ok {
+		return false
+	}
+	col := p.n.table.Columns[r.Index]
+	return col.Type.NotNull || col.Kind == ast.MetadataColumn && p.n.given(col).NotNull && p.n.given(col).Same(col.Type)
 }
 
 // flat gives the operands of a chain of AND or of OR.
@@ -283,6 +307,12 @@ func compared(l *function.Literal, s style) string {
 func (p printer) literal(l *function.Literal, typed bool) string {
 	t := l.Type()
 	text := l.String()
+	if t.IsInterval() && !l.IsNull() {
+		if written := p.n.units[text]; written != "" {
+			return written
+		}
+		return text
+	}
 	if p.style == styleExecution || l.IsNull() {
 		return text
 	}
@@ -291,7 +321,7 @@ func (p printer) literal(l *function.Literal, typed bool) string {
 		return "_UTF-16LE" + text
 	case t.Kind == types.Varchar:
 		text = "_UTF-16LE" + text
-	case t.IsInteger(), t.Kind == types.Boolean, t.IsInterval(), t.Kind == types.Date:
+	case t.IsInteger(), t.Kind == types.Boolean, t.Kind == types.Date:
 		return text
 	case (t.IsTimestamp() || t.Kind == types.Time) && t.Precision == 0:
 		return text
@@ -300,4 +330,29 @@ func (p printer) literal(l *function.Literal, typed bool) string {
 		text += ":" + typeText(t.Nullable(), true)
 	}
 	return text
+}
+
+// units notes for the interval constants of a text in which units they were written: plans show them, expressions do not have them.
+func units(into map[string]string, n ast.Node) {
+	if n == nil {
+		return
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		l, ok := n.(*ast.Literal)
+		if !ok || l.Kind != ast.IntervalLit {
+			return true
+		}
+		e, err := bind.Expr(l, bind.Scope{})
+		if err != nil {
+			return true
+		}
+		text := e.String()
+		value, _, _ := strings.Cut(text, ":")
+		unit := strings.ToUpper(l.Unit.From)
+		if l.Unit.To != "" {
+			unit += " TO " + strings.ToUpper(l.Unit.To)
+		}
+		into[text] = value + ":INTERVAL " + unit
+		return true
+	})
 }

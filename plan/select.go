@@ -21,6 +21,8 @@ type query struct {
 	items          []ast.Node // for error places
 	// at is where the table is named.
 	at ast.Node
+	// units of the intervals in it, see units.
+	units map[string]string
 }
 
 // bindQuery binds a projection with filter; everything else is refused by name.
@@ -58,7 +60,8 @@ func (p *planner) bindSelect(s *ast.Select) (*query, error) {
 			return nil, notYet(bad.at, bad.what)
 		}
 	}
-	out := &query{}
+	out := &query{units: map[string]string{}}
+	units(out.units, s)
 	scope := bind.Scope{}
 	if s.From != nil {
 		ref, ok := s.From.(*ast.Table)

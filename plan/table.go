@@ -32,6 +32,8 @@ type Table struct {
 	Pos             ast.Pos
 	// watermark is the text of the expression as it was written.
 	watermark string
+	// units of the intervals in the declaration, see units.
+	units map[string]string
 	// connectorAt is the place of the 'connector' option's value.
 	connectorAt ast.Span
 }
@@ -87,7 +89,8 @@ func newTable(c *ast.CreateTable, session function.Session) (*Table, error) {
 		return nil, refuse(c.Name, "no such catalog or database: "+strings.Join(c.Name.Texts()[:len(c.Name.Parts)-1], "."),
 			"there is default_catalog.default_database only; catalogs are not supported yet")
 	}
-	t := &Table{Name: c.Name.Last(), Temporary: c.Temporary, Options: map[string]string{}, At: map[string]config.Position{}, WatermarkColumn: -1, Pos: c.Pos()}
+	t := &Table{Name: c.Name.Last(), Temporary: c.Temporary, Options: map[string]string{}, At: map[string]config.Position{}, WatermarkColumn: -1, Pos: c.Pos(), units: map[string]string{}}
+	units(t.units, c)
 	if c.Comment != nil {
 		t.Comment = c.Comment.Text
 	}
