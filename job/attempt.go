@@ -71,11 +71,11 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	if err := j.openTables(newest); err != nil {
 		return 0, false, err
 	}
-	if n == 0 {
-		j.countDirty()
-	}
 	if err := j.recover(newest); err != nil {
 		return 0, false, err
+	}
+	if n == 0 {
+		j.countDirty()
 	}
 	if newest != nil && newest.Final {
 		return Finished, true, j.store.End(newest.ID)
@@ -140,6 +140,9 @@ func (a *attempt) start() error {
 	}
 	now := a.env.Now()
 	a.machine = cp.New(a.spec.Checkpoints, names, cp.ID(greatest)+1, now)
+	if a.base == nil {
+		a.machine.Request() // start positions such as "latest" hold from now on, not from the first periodic checkpoint on
+	}
 	a.status.mu.Lock()
 	a.status.tasks = a.status.tasks[:0]
 	for _, s := range a.sources {

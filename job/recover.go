@@ -275,7 +275,8 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 	return nil
 }
 
-// countDirty counts what ended attempts left in the temporary directories. Nothing of the running attempt exists yet.
+// countDirty counts what ended attempts left in the temporary directories. What was promised has left them, and nothing of the running attempt
+// exists yet.
 func (j *Job) countDirty() {
 	for _, tb := range j.sortedTables() {
 		n, err := tb.t.CountDirty(nil)
