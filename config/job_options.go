@@ -55,7 +55,7 @@ var effective = []Option{
 	{Key: "execution.runtime-mode", Enum: []string{"STREAMING", "BATCH"}, Doc: "STREAMING, or BATCH, which is refused for a source without end and otherwise runs as STREAMING: output becomes visible at each " +
 		"checkpoint. AUTOMATIC is not for SQL, in Flink neither."},
 	{Key: "taskmanager.memory.process.size", Type: TypeMemorySize, Default: "384mb", Validate: memoryAtLeast(64 << 20),
-		Doc: "Memory budget of the process: queues, decoders, writers and state are kept under it."},
+		Doc: "Memory budget of the process: a third of it bounds the open files and buffers of the writers of all jobs. Kafka readers come beside it, with at most 2 x fetch.max.bytes a subtask."},
 	{Key: "metrics.reporter.prom.port", Type: TypeString, Validate: validPorts, Doc: "Port of the Prometheus endpoint, or a range such as 9250-9260 of which the first free one is taken. Off unless set."},
 	{Key: "staunch.partition.date-style", Type: TypeEnum, Default: "iso", Enum: []string{"iso", "epoch-day"},
 		Doc: "How a DATE partition column is written in folder names: iso (2026-01-31), or epoch-day as Flink 2.3 does (20484)."},
