@@ -187,7 +187,7 @@ func demoEnded(t *testing.T, bin string, sig syscall.Signal) {
 	}
 	var children []string
 	for s := bufio.NewScanner(out); s.Scan(); {
-		if strings.Contains(s.Text(), "checkpoint   1 is visible") {
+		if strings.Contains(s.Text(), " is visible:") && children == nil {
 			if children = childrenOf(t, cmd.Process.Pid); len(children) != 2 {
 				t.Errorf("children: %v", children)
 			}

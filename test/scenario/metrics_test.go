@@ -77,7 +77,7 @@ func TestMetrics(t *testing.T) {
 	s := newScript(t, sequence(1, 100_000, 1000)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 	p := s.start("-D", "metrics.reporter.prom.port=30000-30999")
 	m := p.metrics()
-	until(t, "three checkpoints", p, func() bool { return m.sum("numberOfCompletedCheckpoints") >= 3 })
+	until(t, "three files", p, func() bool { return m.sum("numFilesCreated") >= 3 })
 	all := m.all()
 	names := slices.Sorted(maps.Keys(all))
 	for _, want := range []string{"numberOfCompletedCheckpoints", "numberOfFailedCheckpoints", "lastCheckpointDuration", "lastCheckpointSize", "numRestarts",
