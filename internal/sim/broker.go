@@ -20,6 +20,43 @@ type broker struct {
 	every      time.Duration
 	began      time.Time
 	latest     bool // reading starts at what is there when it is first asked for
+
+	// A scripted topic has one partition that holds what a test produces, and ends once it is closed.
+	scripted bool
+	script   []scriptedRecord
+	closed   bool
+	read     int64  // the position of the newest reader
+	polled   func() // called before each Poll, if not nil
+	group    int64  // the position that the group committed
+}
+
+// scriptedRecord is a record that a test produced.
+type scriptedRecord struct {
+	kind kind
+	dt   string
+	at   int64 // event time, milliseconds
+}
+
+// produce appends records to a scripted topic.
+func (b *broker) produce(rs ...scriptedRecord) {
+	b.script = append(b.script, rs...)
+	b.records = int64(len(b.script))
+}
+
+// kind says what record o of partition p is.
+func (b *broker) kind(p int, o int64) kind {
+	if b.scripted {
+		return b.script[o].kind
+	}
+	return kindOf(p, o)
+}
+
+// dt is the value of the column that the tables are partitioned by.
+func (b *broker) dt(p int, o int64) string {
+	if b.scripted {
+		return b.script[o].dt
+	}
+	return fmt.Sprintf("d%d", (o/16+int64(p))%3)
 }
 
 type kind uint8
@@ -56,6 +93,9 @@ var schema = changelog.Schema{
 
 // available is the number of records of a partition that are there now.
 func (b *broker) available() int64 {
+	if b.scripted {
+		return b.records
+	}
 	return min(int64(b.s.now.Sub(b.began)/b.every), b.records)
 }
 
@@ -94,9 +134,15 @@ func (e *enumerator) Interval() time.Duration { return 0 }
 
 func (e *enumerator) Assign(s connector.Split, n int) int { return int(s.ID[len(s.ID)-1]-'0') % n }
 
-func (e *enumerator) Snapshot() ([]byte, error)         { return nil, nil }
-func (e *enumerator) Committed([]connector.Split) error { return nil }
-func (e *enumerator) Close() error                      { return nil }
+func (e *enumerator) Snapshot() ([]byte, error) { return nil, nil }
+func (e *enumerator) Close() error              { return nil }
+
+func (e *enumerator) Committed(splits []connector.Split) error {
+	for _, s := range splits {
+		e.b.group = s.Position
+	}
+	return nil
+}
 
 func (b *broker) NewReader(ctx connector.Context, splits []connector.Split) (connector.Reader, error) {
 	r := &reader{b: b, ctx: ctx}
@@ -121,6 +167,7 @@ func (r *reader) AddSplits(s []connector.Split) error {
 			return err
 		}
 		r.splits = append(r.splits, x)
+		r.b.read = x.Position
 		r.parts = append(r.parts, p)
 		r.since = append(r.since, account.Range{Split: x.ID, From: x.Position, To: x.Position})
 	}
@@ -129,12 +176,15 @@ func (r *reader) AddSplits(s []connector.Split) error {
 
 // Poll gives a few records of one partition.
 func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
+	if r.b.polled != nil {
+		r.b.polled()
+	}
 	ended := true
 	for range r.splits {
 		i := r.next % len(r.splits)
 		r.next++
 		s, p := &r.splits[i], r.parts[i]
-		ended = ended && s.Position >= r.b.records
+		ended = ended && s.Position >= r.b.records && (!r.b.scripted || r.b.closed)
 		n := min(r.b.available()-s.Position, int64(1+r.b.s.rng.IntN(8)))
 		if n <= 0 {
 			continue
@@ -142,7 +192,7 @@ func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
 		b.Split = i
 		for range n {
 			o := s.Position
-			switch kindOf(p, o) {
+			switch r.b.kind(p, o) {
 			case rejected:
 				r.since[i].Rejected++
 			case null:
@@ -152,13 +202,14 @@ func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
 			default:
 				b.Cols[0].AppendInt32(int32(p))
 				b.Cols[1].AppendInt64(o)
-				b.Cols[2].AppendString(fmt.Sprintf("d%d", (o/16+int64(p))%3))
+				b.Cols[2].AppendString(r.b.dt(p, o))
 				b.Offsets = append(b.Offsets, o)
 				b.Rows++
 			}
 			s.Position++
 			r.since[i].To = s.Position
 		}
+		r.b.read = s.Position
 		return connector.More, nil
 	}
 	if ended {
@@ -181,17 +232,20 @@ func (r *reader) Close() error { return nil }
 
 // where leaves out the records that an INSERT does not take.
 type where struct {
+	b     *broker
 	out   *changelog.Batch
 	takes func(kind) bool
 }
 
-func newWhere(takes func(kind) bool) *where { return &where{changelog.NewBatch(schema), takes} }
+func newWhere(b *broker, takes func(kind) bool) *where {
+	return &where{b, changelog.NewBatch(schema), takes}
+}
 
 func (w *where) Process(in *changelog.Batch) (*changelog.Batch, error) {
 	w.out.Reset()
 	w.out.Split = in.Split
 	for i := range in.Rows {
-		if !w.takes(kindOf(int(in.Cols[0].I32[i]), in.Offsets[i])) {
+		if !w.takes(w.b.kind(int(in.Cols[0].I32[i]), in.Offsets[i])) {
 			continue
 		}
 		for k, c := range in.Cols {

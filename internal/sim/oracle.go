@@ -52,6 +52,7 @@ const (
 	never  success = iota
 	atEnd          // once the input has ended
 	atOnce         // with the checkpoint of their first file
+	byTime         // when the watermark passes their hour; only in scripts
 )
 
 // takes says whether a record of kind k belongs into the table.
@@ -169,7 +170,7 @@ func (l *lake) check(cut bool) error {
 				return fmt.Errorf("P1: record %d of partition %d is visible twice, in %s and %s", r.Off, r.Part, other, f)
 			}
 			seen[r] = f
-			if r.Part >= o.b.partitions || r.Off >= o.b.records || !l.takes(kindOf(r.Part, r.Off)) {
+			if r.Part >= o.b.partitions || r.Off >= o.b.records || !l.takes(o.b.kind(r.Part, r.Off)) {
 				return fmt.Errorf("P1: record %d of partition %d in %s must not be in the table", r.Off, r.Part, f)
 			}
 		}
@@ -269,7 +270,7 @@ func (l *lake) complete() error {
 	for p := range o.b.partitions {
 		for off := range o.b.records {
 			r := record{p, off}
-			if l.takes(kindOf(p, off)) && !seen[r] && !l.excused[r] {
+			if l.takes(o.b.kind(p, off)) && !seen[r] && !l.excused[r] {
 				if missing == 0 {
 					first = r
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"regexp"
@@ -49,8 +50,9 @@ type world struct {
 	running []*run
 	par     int
 	tables  int
-	second  bool            // two INSERTs into the first table
-	edit    func(*job.Spec) // of the statement file, before a start
+	second  bool              // two INSERTs into the first table
+	edit    func(*job.Spec)   // of the statement file, before a start
+	with    map[string]string // more options of the tables
 	success success
 	opts    cp.Options
 	retain  int
@@ -223,7 +225,7 @@ func (w *world) start() {
 		spec.Sinks = append(spec.Sinks, l.root)
 		insert := func(id string, takes func(kind) bool) {
 			spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: id, Table: l.root, Sink: used,
-				NewOperator: func() (operator.Operator, error) { return newWhere(takes), nil }})
+				NewOperator: func() (operator.Operator, error) { return newWhere(w.b, takes), nil }})
 		}
 		if l.second {
 			insert("1", func(k kind) bool { return k == row })
@@ -261,7 +263,13 @@ func (w *world) sink(r *run, l *lake) (connector.FileTable, error) {
 	if l.success != never {
 		options["sink.partition-commit.policy.kind"] = "success-file"
 	}
-	if l.success == atEnd {
+	maps.Copy(options, w.with)
+	switch l.success {
+	case byTime:
+		options["sink.partition-commit.trigger"] = "partition-time"
+		options["sink.partition-commit.delay"] = "1 h"
+		options["partition.time-extractor.timestamp-pattern"] = "$dt:00:00"
+	case atEnd:
 		options["sink.partition-commit.delay"] = "1000 d"
 	}
 	sink, err := filesystem.Factory.Sink(connector.Table{Name: path.Base(l.root), Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
