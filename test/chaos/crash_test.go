@@ -139,6 +139,7 @@ func crash(t *testing.T, format string, kills int) {
 		defer close(filled)
 		peer.Fill(t, k.topic, records, partitions, "-rate", fmt.Sprint(10_000))
 	}()
+	k.produced(filled)
 	count := map[string]int{}
 	late := 0
 	for i := range kills {
@@ -185,6 +186,36 @@ func crash(t *testing.T, format string, kills int) {
 		t.Errorf("only %d of %d kills came after the first visible file", late, kills)
 	}
 	k.judge()
+}
+
+// produced waits for the first records: the generator must have found the broker before that is killed.
+func (k *table) produced(filled <-chan struct{}) {
+	k.t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(k.boot))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer cl.Close()
+	adm := kadm.NewClient(cl)
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		sum := int64(0)
+		if ends, err := adm.ListEndOffsets(context.Background(), k.topic); err == nil {
+			ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+		}
+		if sum > 0 {
+			return
+		}
+		select {
+		case <-filled:
+			k.t.Fatal("the generator ended without a record")
+		case <-deadline:
+			k.t.Fatal("the generator produced nothing in a minute")
+		case <-tick.C:
+		}
+	}
 }
 
 // finish lets the job read all and stops it in peace.
