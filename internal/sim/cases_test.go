@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"staunch/account"
+	"staunch/changelog"
 	"staunch/commit"
 	"staunch/connector"
 	"staunch/fault"
@@ -219,14 +220,17 @@ func TestCase03(t *testing.T) {
 			holds(t, func(c *script) { case03(c, x.skip, x.calls) })
 		})
 	}
-	t.Run("late", func(t *testing.T) { holds(t, case03Late) })
+	t.Run("late", func(t *testing.T) {
+		holds(t, case03Late)
+		caught(t, "no-fence", case03Late)
+	})
 }
 
 func case03(c *script, skip int, choose func(mem.Op) bool) {
 	c.begin()
 	c.rows(5, "2024-01-01")
 	c.rows(5, "2024-01-02")
-	c.killBefore("the kill", func(op mem.Op) bool {
+	c.killBefore("the place of the kill", func(op mem.Op) bool {
 		if !choose(op) {
 			return false
 		}
@@ -235,7 +239,11 @@ func case03(c *script, skip int, choose func(mem.Op) bool) {
 	})
 	c.b.polled = func() {
 		c.b.polled = nil
-		c.sees("before the first poll (C5)", 0, 10)
+		c.aside(func() {
+			if got := c.visible(); !exactly(got, 0, 10) {
+				c.fail(fmt.Errorf("C5: before the first poll visible are %v", got))
+			}
+		})
 	}
 	c.begin()
 	c.until("the first poll", func() bool { return c.b.polled == nil })
@@ -315,7 +323,7 @@ func case03Late(c *script) {
 		return 0
 	}
 	c.until("it stands still", func() bool { return still })
-	old := c.last
+	old, from := c.last, len(c.calls)
 	c.begin()
 	c.rows(10, "2024-01-01")
 	c.checkpoint()
@@ -324,12 +332,48 @@ func case03Late(c *script) {
 	if fault.ClassOf(old.err) != fault.Fenced {
 		c.failf("P7: the first process ended with %v", old.err)
 	}
+	for _, x := range c.calls[from:] {
+		if x.client == old.p.name && x.op.Kind == mem.Create && strings.HasSuffix(x.op.Path, ".pending") {
+			c.failf("P7: the first process went on and made %s", x.op.Path)
+		}
+	}
 	c.settled(20)
 	c.finish()
 }
 
 // TestCase05: a name is given once, also over restarts and with empty checkpoints in between (P2).
-func TestCase05(t *testing.T) { holds(t, case05) }
+func TestCase05(t *testing.T) {
+	t.Run("main", func(t *testing.T) { holds(t, case05) })
+	t.Run("no state", func(t *testing.T) {
+		holds(t, case05NoState)
+		caught(t, "no-fence", case05NoState)
+	})
+}
+
+// case05NoState: a start from nothing over a table that has output of this job would read everything once more; it is refused before anything
+// is written (P12).
+func case05NoState(c *script) {
+	c.begin()
+	c.rows(3, "a")
+	c.checkpoint()
+	c.last.job.Stop()
+	c.must(c.ends())
+	lake := func() string {
+		return strings.Join(slices.DeleteFunc(c.store.Tree(), func(p string) bool { return !strings.HasPrefix(p, roots[0]) }), "\n")
+	}
+	before := lake()
+	c.dir = "/elsewhere"
+	c.launch()
+	if err := c.ends(); fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), roots[0]) {
+		c.failf("P12: a start without its checkpoints ended with %v", err)
+	}
+	if after := lake(); after != before {
+		c.failf("P12: the refused start changed something:\n%s\n\n%s", before, after)
+	}
+	c.dir = ""
+	c.begin()
+	c.finish()
+}
 
 func case05(c *script) {
 	names := map[string]string{}
@@ -380,7 +424,7 @@ func TestCase08(t *testing.T) { holds(t, case08) }
 func case08(c *script) {
 	down := false
 	c.wrap = func(s connector.Sink) connector.Sink {
-		return failing{s, func() error {
+		return failing{Sink: s, fails: func() error {
 			if down {
 				return fault.New(fault.Transient, "write back: input/output error")
 			}
@@ -503,7 +547,7 @@ func case11Late(c *script) {
 	c.hours()
 	c.checkpoint()
 	c.expectHours("after the checkpoint")
-	made := c.count(func(op mem.Op) bool { return path.Base(op.Path) == "_SUCCESS" && op.Kind == mem.Create })
+	at := c.success10()
 	c.at(hour10, 30)
 	c.checkpoint()
 	c.sees("after the late row", 0, 3)
@@ -511,12 +555,20 @@ func case11Late(c *script) {
 	if n := len(c.table().rows); n != 3 {
 		c.failf("%d files", n)
 	}
-	if n := c.count(func(op mem.Op) bool {
-		return op.Kind == mem.Delete && !strings.Contains(op.Path, "/_") && !strings.HasPrefix(op.Path, jobs)
-	}); n > 0 || made != 1 {
-		c.failf("%d deletes in the table, _SUCCESS made %d times", n, made)
+	if again := c.success10(); !again.Equal(at) {
+		c.failf("the success file, made at %s, was made again at %s", at, again)
+	}
+	if n := c.count(func(op mem.Op) bool { return op.Kind == mem.Delete && strings.HasPrefix(op.Path, roots[0]+"/dt=") }); n > 0 {
+		c.failf("P2: %d deletes in partitions", n)
 	}
 	c.finish()
+}
+
+// success10 is when the success file of hour 10 was made.
+func (c *script) success10() time.Time {
+	i, err := c.o.client.Stat(roots[0] + "/dt=" + hour10 + "/_SUCCESS")
+	c.must(err)
+	return i.ModTime
 }
 
 func (c *script) count(of func(mem.Op) bool) (n int) {
@@ -526,6 +578,43 @@ func (c *script) count(of func(mem.Op) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// TestCase18: an error of the sink is no error of the record that it meets, whatever is done with records that do not parse: the job starts
+// again, and only what did not parse is missing and accounted for (P1, P6).
+func TestCase18(t *testing.T) { holds(t, case18) }
+
+func case18(c *script) {
+	thrown := false
+	c.wrap = func(s connector.Sink) connector.Sink {
+		return failing{Sink: s, refuses: func(b *changelog.Batch) error {
+			if !thrown && slices.Contains(b.Offsets, 4) {
+				thrown = true
+				return fault.New(fault.Transient, "write: input/output error")
+			}
+			return nil
+		}}
+	}
+	c.begin()
+	c.rows(3, "a")
+	c.b.produce(scriptedRecord{kind: rejected, dt: "a"})
+	c.rows(6, "a")
+	c.until("the sink fails", func() bool { return thrown && c.last.job.Status().Restarts == 1 })
+	c.until("the job runs again", func() bool { return c.last.job.Status().Phase == "RUNNING" })
+	c.checkpoint()
+	if got := c.visible(); !slices.Equal(got, []int64{0, 1, 2, 4, 5, 6, 7, 8, 9}) {
+		c.failf("visible: %v", got)
+	}
+	n := int64(0)
+	for _, cert := range c.certificates() {
+		for _, r := range cert.Ranges {
+			n += r.Rejected
+		}
+	}
+	if s := c.last.job.Status(); n != 1 || s.Restarts != 1 {
+		c.failf("%d rejected, %d restarts", n, s.Restarts)
+	}
+	c.finish()
 }
 
 // TestW1: a pending file that vanishes between the snapshot and its commit is not counted as done already (P6): the job stops and names its
@@ -614,7 +703,7 @@ func w2Killed(c *script) {
 func w2Fails(c *script) {
 	down := false
 	c.wrap = func(s connector.Sink) connector.Sink {
-		return failing{s, func() error {
+		return failing{Sink: s, fails: func() error {
 			if down {
 				down = false
 				return fault.New(fault.Transient, "write back: input/output error")

@@ -6,4 +6,6 @@
 //	world.go    one seed's story: attempts started, killed, paused; calls lost, refused, repeated late; an outsider
 //	oracle.go   what must hold
 //	variant.go  the known-bad variants that the oracle must catch
+//
+// cases_test.go plays what public reports tell (test/cases) as scripts in such a world: one thing breaks, at one place.
 package sim

@@ -20,7 +20,7 @@ import (
 	"staunch/operator"
 )
 
-// script is a world in which nothing happens by chance but the order of activities, which the seed fixes: a test produces the records, waits for
+// script is a world in which nothing happens by chance but the order of activities, which a seed fixes: a test produces the records, waits for
 // what it wants to see, and breaks one thing. The job, the commit, the sink and the format are the production code, as in the other worlds, and
 // the oracle looks all the time.
 type script struct {
@@ -47,6 +47,7 @@ type script struct {
 	// restarts inside a process; 0: without a bound.
 	restarts int
 	par      int
+	dir      string // of the checkpoints, if not the usual one
 }
 
 // call is a call and when it was made.
@@ -74,8 +75,8 @@ func (c *script) must(err error) {
 }
 
 // play carries a script out under a variant of the protocol and gives what was found wrong.
-func play(v Variant, story func(*script)) (err error) {
-	w := newWorld(7, v, nil)
+func play(seed uint64, v Variant, story func(*script)) (err error) {
+	w := newWorld(seed, v, nil)
 	w.faults, w.hard, w.calm, w.par, w.retain, w.tables, w.success, w.second = 0, false, true, 1, 1, 1, never, false
 	w.v.job.Commit.SegmentEvery = 0
 	w.b.scripted, w.b.partitions, w.b.records = true, 1, 0
@@ -106,11 +107,16 @@ func play(v Variant, story func(*script)) (err error) {
 	return w.err
 }
 
+// orders is the number of orders of activities in which each script is played.
+const orders = 10
+
 // holds plays a script of the protocol as it is.
 func holds(t *testing.T, story func(*script)) {
 	t.Helper()
-	if err := play(Protocol, story); err != nil {
-		t.Error(err)
+	for seed := uint64(1); seed <= orders && !t.Failed(); seed++ {
+		if err := play(seed, Protocol, story); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
 	}
 }
 
@@ -121,7 +127,7 @@ func caught(t *testing.T, variant string, story func(*script)) {
 	if i < 0 {
 		t.Fatalf("no variant %s", variant)
 	}
-	err := play(KnownBad[i], story)
+	err := play(1, KnownBad[i], story)
 	if err == nil {
 		t.Errorf("not found: %s", KnownBad[i].Rule)
 		return
@@ -138,6 +144,9 @@ func (c *script) change(s *job.Spec) {
 		if c.wrap != nil {
 			src.Branches[i].Sink = c.wrap(src.Branches[i].Sink)
 		}
+	}
+	if c.dir != "" {
+		s.CheckpointDir = c.dir
 	}
 	if c.restarts > 0 {
 		s.Restart = &protocol.FixedDelay{Attempts: c.restarts, Delay: time.Second}
@@ -300,15 +309,19 @@ func (c *script) visible() (out []int64) {
 
 // sees expects exactly the offsets from <= o < to.
 func (c *script) sees(when string, from, to int64) {
-	got := c.visible()
-	for o := from; o < to; o++ {
-		if i := int(o - from); i >= len(got) || got[i] != o {
-			c.failf("%s: visible are %v, expected %d to %d", when, got, from, to-1)
-		}
-	}
-	if int64(len(got)) != to-from {
+	if got := c.visible(); !exactly(got, from, to) {
 		c.failf("%s: visible are %v, expected %d to %d", when, got, from, to-1)
 	}
+}
+
+// exactly reports whether offsets are from, from+1, ... to-1.
+func exactly(offsets []int64, from, to int64) bool {
+	for i, o := range offsets {
+		if o != from+int64(i) {
+			return false
+		}
+	}
+	return int64(len(offsets)) == to-from
 }
 
 func (c *script) table() *lake { return c.o.tables[0] }
@@ -414,27 +427,42 @@ func places(op mem.Op) bool {
 	return op.Kind == mem.Rename && path.Dir(op.To) == commit.Dir(roots[0], name) && strings.HasSuffix(op.To, ".staunch")
 }
 
-// failing is a sink whose files do not become durable while fails says so.
+// failing is a sink whose files do not become durable while fails says so, and whose writes fail while refuses (if not nil) says so.
 type failing struct {
 	connector.Sink
-	fails func() error
+	fails   func() error
+	refuses func(*changelog.Batch) error
 }
 
 func (f failing) NewWriter(ctx connector.Context) (connector.Writer, error) {
 	w, err := f.Sink.NewWriter(ctx)
-	return failingWriter{w, f.fails}, err
+	return failingWriter{w, f}, err
 }
 
 type failingWriter struct {
 	connector.Writer
-	fails func() error
+	failing
+}
+
+func (f failingWriter) Write(b *changelog.Batch, splits []connector.Split) error {
+	if f.refuses != nil {
+		if err := f.refuses(b); err != nil {
+			return err
+		}
+	}
+	return f.Writer.Write(b, splits)
 }
 
 func (f failingWriter) Prepare(id account.CheckpointID) ([]connector.Committable, func() error, error) {
 	out, durable, err := f.Writer.Prepare(id)
 	return out, func() error {
-		if err := f.fails(); err != nil || durable == nil {
-			return err
+		if f.fails != nil {
+			if err := f.fails(); err != nil {
+				return err
+			}
+		}
+		if durable == nil {
+			return nil
 		}
 		return durable()
 	}, err
