@@ -146,7 +146,8 @@ func (m *Machine) trigger(now time.Time) []Action {
 	clear(m.acked)
 	m.deadline = now.Add(m.opts.Timeout)
 	if m.opts.Interval > 0 {
-		for m.due = m.due.Add(m.opts.Interval); !m.due.After(now); m.due = m.due.Add(m.opts.Interval) {
+		for !m.due.After(now) { // one that was asked for does not move the periodic ones
+			m.due = m.due.Add(m.opts.Interval)
 		}
 	}
 	return []Action{{Kind: Inject, ID: m.current, Final: m.final}}

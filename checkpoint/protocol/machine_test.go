@@ -123,3 +123,17 @@ func TestStopMeanwhile(t *testing.T) {
 	expect(t, "at once", m.Tick(at(1.5)), "inject 8 final")
 	expect(t, "given up", m.Tick(at(70)), "abort 8, fail 8")
 }
+
+// TestRequest: a checkpoint that is asked for comes at once and does not move the periodic ones.
+func TestRequest(t *testing.T) {
+	m := machine(Options{Interval: 10 * time.Second, Timeout: time.Minute})
+	m.Request()
+	expect(t, "asked for", m.Tick(at(0)), "inject 7")
+	m.Ack("a", 7)
+	m.Ack("b", 7)
+	m.Appended(7)
+	m.Committed(7, at(1))
+	expect(t, "before the interval", m.Tick(at(9)), "")
+	expect(t, "at the interval", m.Tick(at(10)), "inject 8")
+	m.Decline(8, "no", at(25))
+}
