@@ -365,7 +365,11 @@ func (w *writer) Tick(now time.Time) error {
 }
 
 // Prepare implements connector.Writer: every file ends here.
-func (w *writer) Prepare(account.CheckpointID) ([]connector.Committable, func() error, error) {
+func (w *writer) Prepare(id account.CheckpointID) ([]connector.Committable, func() error, error) {
+	// What gets its file only now belongs to this checkpoint, and carries its name: the folders of ids that are over can go.
+	next := w.next
+	w.next = func() account.CheckpointID { return id }
+	defer func() { w.next = next }()
 	for len(w.open) > 0 {
 		if err := w.close(w.open[0]); err != nil {
 			return nil, nil, err
