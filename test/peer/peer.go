@@ -49,7 +49,7 @@ func RestartKafka(t testing.TB) { t.Helper(); Script(t, "kafka.sh", "restart") }
 func Flink(t testing.TB) Cluster {
 	t.Helper()
 	lock := filepath.Join(env(t, "TESTBED_RUN"), "flink.lock") // test binaries of several packages run at once
-	run(t, exec.Command("flock", lock, filepath.Join(Dir(), "flink.sh"), "start"))
+	run(t, exec.Command("flock", "-o", lock, filepath.Join(Dir(), "flink.sh"), "start"))
 	return Cluster{REST: "http://127.0.0.1:" + env(t, "FLINK_REST_PORT"), Gateway: "http://127.0.0.1:" + env(t, "FLINK_GATEWAY_PORT")}
 }
 
