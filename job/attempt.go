@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -102,7 +103,21 @@ func (j *Job) finishedBefore() (bool, error) {
 	if err := s.Load(); err != nil {
 		return false, damageHint(err, j.logDir())
 	}
-	return s.Ended() != nil, nil
+	if s.Ended() == nil {
+		return false, nil
+	}
+	if n := s.Newest(); n != nil {
+		for _, key := range slices.Sorted(maps.Keys(j.spec.Tables)) {
+			if p := n.Tables[key]; p.Expect.Certificate == "" && len(p.Files) == 0 {
+				continue
+			}
+			t := j.spec.Tables[key]
+			if err := j.stillThere(t.Sink.Store(), t.Sink.Root(), t.Name); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
 }
 
 // start discovers splits and opens the subtasks.
@@ -291,7 +306,6 @@ func (a *attempt) run() error {
 		evs, stop := a.loop.take()
 		if stop && !a.stopSeen {
 			a.stopSeen = true
-			a.log.Info("stopping: a last checkpoint is taken and committed", "job", a.spec.ID)
 			a.machine.Stop()
 		}
 		for _, e := range evs {
@@ -377,6 +391,9 @@ func (a *attempt) handle(e event) {
 			s.LastCheckpoint = e.id
 			s.LastDuration = now.Sub(a.triggered)
 		})
+		st := a.Status()
+		a.log.Info("checkpoint committed", "job", a.spec.ID, "checkpoint", e.id, "duration", st.LastDuration.Round(time.Millisecond).String(),
+			"files", e.counters.Created, "records", st.Records, "lag", st.Lag)
 		a.perform(a.machine.Committed(cp.ID(e.id), now))
 	case evDiscovered:
 		a.discovered(e)

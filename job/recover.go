@@ -122,9 +122,9 @@ func (j *Job) checkChains(newest *checkpoint.Restored) error {
 			}
 			tb.pending = slices.Clone(promised.Partitions)
 		case st.Chain.Certificate == "":
-			j.log.Info("a new sink begins at the job's offsets: records before them are not written to it", "table", tb.name, "path", tb.t.Root())
+			j.log.Warn("a new sink begins at the job's offsets: records before them are not written to it", "table", tb.name, "path", tb.t.Root())
 		case st.ChainDone && st.ChainLogID == j.store.LogID():
-			j.log.Info("a sink is back in the file and goes on at the job's offsets: records in between are not written to it",
+			j.log.Warn("a sink is back in the file and goes on at the job's offsets: records in between are not written to it",
 				"table", tb.name, "path", tb.t.Root(), "last checkpoint there", st.Chain.Checkpoint)
 		case !j.spec.Variant.Commit.NoFence:
 			return fault.Userf("table %s has output of job %q up to checkpoint %d from another history, which checkpoint %d knows nothing of",
@@ -258,6 +258,7 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 		return fmt.Errorf("commit what checkpoint %d promises: %w", newest.ID, err)
 	}
 	failpoint.Hit(failpoint.RestoreCommitted)
+	j.unknownLosses()
 	j.log.Info("restored", "job", j.spec.ID, "checkpoint", newest.ID, "files", sum.Created, "renamed", sum.Renamed, "skipped", sum.Skipped)
 	j.update(func(s *Status) { s.LastCheckpoint = newest.ID })
 	for key, promised := range newest.Tables {
@@ -273,6 +274,21 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 		}
 	}
 	return nil
+}
+
+// unknownLosses tells of ids that no loss answers to: a typing error would look as if it had worked.
+func (j *Job) unknownLosses() {
+	for _, id := range j.spec.Accept {
+		known := false
+		for _, tb := range j.sortedTables() {
+			for _, c := range tb.t.State().Certificates {
+				known = known || slices.ContainsFunc(c.Accepted, func(a account.Accept) bool { return a.ID == id })
+			}
+		}
+		if !known {
+			j.log.Warn("--accept-lost: no loss has this id", "job", j.spec.ID, "id", id)
+		}
+	}
 }
 
 // countDirty counts what ended attempts left in the temporary directories. What was promised has left them, and nothing of the running attempt

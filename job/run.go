@@ -146,6 +146,10 @@ func (j *Job) mayBegin() error {
 			j.spec.ID, j.store.Dir(), last.File, j.spec.File).
 			WithHint("give this job a name of its own: SET 'pipeline.name' = '...'")
 	}
+	if last.File != j.spec.File {
+		j.log.Warn("this job was run from another file before and goes on where that one stood; a job of its own needs a 'pipeline.name' of its own",
+			"job", j.spec.ID, "before", last.File, "now", j.spec.File)
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"staunch/all"
 	"staunch/connector"
 	"staunch/env"
+	"staunch/fs"
 	"staunch/plan"
 )
 
@@ -86,7 +88,7 @@ func (f *runFlags) check(file string, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(os.Stdout)
 		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"warnings": script.Warnings, "jobs": reports}); err != nil {
+		if err := e.Encode(map[string]any{"warnings": append([]string{}, script.Warnings...), "jobs": reports}); err != nil {
 			return err
 		}
 	} else {
@@ -208,6 +210,16 @@ func checkSource(name string, s connector.Source, parallelism int, ctx connector
 	}
 }
 
+// missingFolder reports whether a file table's folder is not there.
+func missingFolder(s connector.Sink) (string, bool) {
+	t, ok := s.(connector.FileTable)
+	if !ok {
+		return "", false
+	}
+	_, err := t.Store().Stat(t.Root())
+	return t.Root(), errors.Is(err, fs.ErrNotExist)
+}
+
 // checkSink says what a sink guarantees, and why.
 func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict, string, string, ...any)) sinkReport {
 	name := s.Key
@@ -215,7 +227,9 @@ func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict
 		name = s.Table.Name
 	}
 	out := sinkReport{Insert: s.Insert, Table: name, Guarantee: "none"}
-	if p, ok := s.Sink.(connector.Prober); ok {
+	if at, missing := missingFolder(s.Sink); missing { // nothing is made by a check
+		add(pass, "sink "+name, "%s is not there yet and will be made", at)
+	} else if p, ok := s.Sink.(connector.Prober); ok {
 		if err := p.Probe(ctx); err != nil {
 			add(fail, "sink "+name, "%v", err)
 		} else {

@@ -2,7 +2,9 @@ package bind
 
 import (
 	"fmt"
+	"strings"
 
+	"staunch/config"
 	"staunch/sql/ast"
 	"staunch/types"
 )
@@ -104,6 +106,10 @@ func precisionType(t *ast.TypeName, k types.Kind, otherwise int) (types.Type, er
 	return types.Type{Kind: k, Precision: p}, nil
 }
 
+// typeWords are the names of types, for hints.
+var typeWords = []string{"ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "MAP", "MULTISET", "ROW", "SMALLINT",
+	"STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR"}
+
 func nestedType(t *ast.TypeName, inCast bool) (types.Type, error) {
 	var out types.Type
 	switch t.Kind {
@@ -115,6 +121,13 @@ func nestedType(t *ast.TypeName, inCast bool) (types.Type, error) {
 		out.Kind = types.Map
 	case ast.TypeRow:
 		out.Kind = types.Row
+	case ast.TypeUser:
+		name := strings.Join(t.Name.Texts(), ".")
+		hint := "Flink's types are " + strings.Join(typeWords, ", ")
+		if near, ok := config.Nearest(strings.ToUpper(name), typeWords); ok {
+			hint = "did you mean " + near + "?"
+		}
+		return out, fail(t, "no type "+name, hint)
 	default:
 		return out, notYet(t, "type "+string(t.Kind))
 	}

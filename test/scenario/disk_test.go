@@ -84,7 +84,7 @@ func TestDiskFullWaits(t *testing.T) {
 	}
 	for _, full := range []string{"lake", "checkpoints"} {
 		t.Run(full, func(t *testing.T) {
-			s := numbers(t)
+			s := slowly(t, 5*last)
 			small(t, s.path(full), "1m")
 			p := s.start("-D", "restart-strategy.type=exponential-delay", "-D", "restart-strategy.exponential-delay.initial-backoff=50 ms",
 				"-D", "restart-strategy.exponential-delay.max-backoff=100 ms")
@@ -93,7 +93,7 @@ func TestDiskFullWaits(t *testing.T) {
 			p.awaits("no space left on device")
 			remove(t, ballast)
 			p.exits(0)
-			wantIDs(t, s.path("lake"), span(1, last))
+			wantIDs(t, s.path("lake"), span(1, 5*last))
 			s.audited(s.path("lake"))
 		})
 	}
@@ -105,7 +105,7 @@ func TestDiskFullCheckpoints(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	s := numbers(t)
+	s := slowly(t, 5*last)
 	small(t, s.path("checkpoints"), "1m")
 	p := s.start("-D", "execution.checkpointing.tolerable-failed-checkpoints=1000", "-D", "restart-strategy.type=none")
 	until(t, "a visible file", p, func() bool { return len(files(t, s.path("lake"), "json")) > 0 })
@@ -113,7 +113,7 @@ func TestDiskFullCheckpoints(t *testing.T) {
 	p.awaits("checkpoint failed", "no space left on device")
 	remove(t, ballast)
 	p.exits(0)
-	wantIDs(t, s.path("lake"), span(1, last))
+	wantIDs(t, s.path("lake"), span(1, 5*last))
 	s.audited(s.path("lake"))
 
 	left, err := os.ReadDir(s.path("checkpoints", "job", "log"))

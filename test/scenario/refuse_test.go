@@ -29,7 +29,13 @@ func numbers(t *testing.T) *script {
 	return newScript(t, sequence(1, last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 }
 
-// interrupted is that job, killed when its third checkpoint was done.
+// slowly is that job over 1 to n, a thousand a second: for tests that do something to it while it runs.
+func slowly(t *testing.T, n int) *script {
+	t.Helper()
+	return newScript(t, sequence(1, n, 1000)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+}
+
+// interrupted is the job of numbers, killed when its third checkpoint was done.
 func interrupted(t *testing.T) *script {
 	t.Helper()
 	s := numbers(t)
