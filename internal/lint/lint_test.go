@@ -95,10 +95,9 @@ func TestEachRuleBites(t *testing.T) {
 		"a peer test that skips":    {"test/chaos/a_test.go", "//go:build peer\n\npackage x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Skip() }\n", "never skips"},
 		"a benchmark that skips":    {"test/chaos/a_test.go", "//go:build peer\n\npackage x\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { b.Skip() }\n", ""},
 		"a path of a machine":       {"docs/a.md", "see /root/x\n", "absolute path"},
-		"another path of a machine": {"docs/a.md", "`/work/main`\n", "absolute path"},
+		"another path of a machine": {"docs/a.md", "`/work/x`\n", "absolute path"},
 		"a path of a project":       {"docs/a.md", "at /tmp/work/x, ./root/x and hdfs://ns/root-x/work\n", ""},
-		"a registry's host":         {"Makefile", "GOPROXY=https://proxy.golang.org\n", "host of a registry"},
-		"who did it":                {"docs/a.md", "written by a subagent\n", "no interest"},
+		"a registry's host":         {"Makefile", "GOPROXY=https://proxy.example.org\n", "host of a registry"},
 		"test data may be ugly":     {"sql/testdata/a.go", "package x\nvar  X = 1\n", ""},
 	} {
 		tree := fstest.MapFS{c.path: {Data: []byte(c.text)}}
