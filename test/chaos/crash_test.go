@@ -117,12 +117,21 @@ func (k *table) group(adm *kadm.Client) int64 {
 
 // TestCrash kills the process at each failpoint and at random (P1, P4, P5).
 func TestCrash(t *testing.T) {
+	turn := &rotation{int(*seed % uint64(len(failpoint.Points)))}
 	for _, format := range []string{"parquet", "json"} {
-		t.Run(format, func(t *testing.T) { crash(t, format, (*kills+1)/2) })
+		t.Run(format, func(t *testing.T) { crash(t, format, (*kills+1)/2, turn) })
 	}
 }
 
-func crash(t *testing.T, format string, kills int) {
+// rotation takes the failpoints in turn, from a place drawn by the seed, so that enough kills reach all of them.
+type rotation struct{ at int }
+
+func (r *rotation) next() string {
+	r.at++
+	return failpoint.Points[r.at%len(failpoint.Points)]
+}
+
+func crash(t *testing.T, format string, kills int, turn *rotation) {
 	rng := rand.New(rand.NewPCG(*seed, uint64(len(format))))
 	t.Logf("seed %d", *seed)
 	records := 20_000 * kills
@@ -150,7 +159,7 @@ func crash(t *testing.T, format string, kills int) {
 		point := "random"
 		var env []string
 		if i%3 != 2 {
-			point = failpoint.Points[rng.IntN(len(failpoint.Points))]
+			point = turn.next()
 			env = []string{fmt.Sprintf("STAUNCH_FAILPOINT=%s:%d", point, 1+rng.IntN(3))}
 		}
 		cmd, log, done := k.run(env...)
