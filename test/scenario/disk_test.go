@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,7 +46,7 @@ func small(t *testing.T, dir, size string) {
 func fill(t *testing.T, dir string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "_ballast")
-	f, err := os.Create(file)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +61,21 @@ func fill(t *testing.T, dir string) (file string) {
 		}
 	}
 	return file
+}
+
+// starve keeps the file system full until the program has said words: what it cleans away meanwhile would else be room for the next entry.
+func starve(t *testing.T, p *process, dir string, words ...string) (ballast string) {
+	t.Helper()
+	until(t, strings.Join(words, ", "), p, func() bool {
+		ballast = fill(t, dir)
+		for _, line := range strings.Split(p.text(), "\n") {
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+				return true
+			}
+		}
+		return false
+	})
+	return ballast
 }
 
 // TestDiskFullTable: the table's file system is full. The job stops by its restart strategy and says why; with space it goes on.
@@ -89,8 +105,7 @@ func TestDiskFullWaits(t *testing.T) {
 			p := s.start("-D", "restart-strategy.type=exponential-delay", "-D", "restart-strategy.exponential-delay.initial-backoff=50 ms",
 				"-D", "restart-strategy.exponential-delay.max-backoff=100 ms")
 			until(t, "a visible file", p, func() bool { return len(files(t, s.path("lake"), "json")) > 0 })
-			ballast := fill(t, s.path(full))
-			p.awaits("no space left on device")
+			ballast := starve(t, p, s.path(full), "no space left on device")
 			remove(t, ballast)
 			p.exits(0)
 			wantIDs(t, s.path("lake"), span(1, 5*last))
@@ -109,8 +124,7 @@ func TestDiskFullCheckpoints(t *testing.T) {
 	small(t, s.path("checkpoints"), "1m")
 	p := s.start("-D", "execution.checkpointing.tolerable-failed-checkpoints=1000", "-D", "restart-strategy.type=none")
 	until(t, "a visible file", p, func() bool { return len(files(t, s.path("lake"), "json")) > 0 })
-	ballast := fill(t, s.path("checkpoints"))
-	p.awaits("checkpoint failed", "no space left on device")
+	ballast := starve(t, p, s.path("checkpoints"), "checkpoint failed", "no space left on device")
 	remove(t, ballast)
 	p.exits(0)
 	wantIDs(t, s.path("lake"), span(1, 5*last))
