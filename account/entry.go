@@ -159,3 +159,14 @@ type ChainEnd struct {
 	Certificate string       `json:"certificate,omitempty"`
 	Checkpoint  CheckpointID `json:"checkpoint,omitempty"`
 }
+
+// Short is the first 8 digits of a hash, by which people name an entry; "(none)" for no hash.
+func Short(hash string) string {
+	switch {
+	case hash == "":
+		return "(none)"
+	case len(hash) > 8:
+		return hash[:8]
+	}
+	return hash
+}

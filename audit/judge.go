@@ -138,7 +138,7 @@ func (j *judge) segment(e *log.Entry, g *account.Segment) {
 		j.chain, j.logID = g.Chain, g.ChainLogID
 	case g.Chain != j.chain:
 		j.at(e, ChainBroken, doctored, "the segment says that the chain ends with checkpoint %d (%s), but the newest certificate is of checkpoint %d (%s)",
-			g.Chain.Checkpoint, short(g.Chain.Certificate), j.chain.Checkpoint, short(j.chain.Certificate))
+			g.Chain.Checkpoint, account.Short(g.Chain.Certificate), j.chain.Checkpoint, account.Short(j.chain.Certificate))
 	}
 	if j.claimTorn {
 		j.claim, j.claimTorn = &g.Claim, false
@@ -155,7 +155,7 @@ func (j *judge) owned(e *log.Entry, logID string, may bool) {
 		return
 	}
 	j.at(e, Fence, "two processes wrote to the table at once: compare its rows of this checkpoint with the topic",
-		"a %s of job log %s, although the table was claimed by job log %s, epoch %d (host %s, pid %d)", e.Kind, short(logID), short(j.claim.LogID), j.claim.Epoch,
+		"a %s of job log %s, although the table was claimed by job log %s, epoch %d (host %s, pid %d)", e.Kind, account.Short(logID), account.Short(j.claim.LogID), j.claim.Epoch,
 		j.claim.Host, j.claim.PID)
 }
 
@@ -168,8 +168,8 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 		return err
 	}
 	if c.Previous != j.chain.Certificate && !j.torn {
-		j.at(e, ChainBroken, doctored, "the certificate of checkpoint %d follows certificate %s, but the one before it is %s", c.Checkpoint, short(c.Previous),
-			short(j.chain.Certificate))
+		j.at(e, ChainBroken, doctored, "the certificate of checkpoint %d follows certificate %s, but the one before it is %s", c.Checkpoint, account.Short(c.Previous),
+			account.Short(j.chain.Certificate))
 	}
 	// Its epoch is that of the attempt whose checkpoint it certifies; a later attempt may have written it.
 	j.owned(e, c.LogID, j.claim != nil && j.claim.LogID == c.LogID && c.Epoch <= j.claim.Epoch)
@@ -214,8 +214,8 @@ func (j *judge) names(e *log.Entry, hash string, id account.CheckpointID) bool {
 		return true
 	}
 	if !j.torn {
-		j.at(e, ChainBroken, doctored, "a %s of checkpoint %d names certificate %s, but the newest is %s of checkpoint %d", e.Kind, id, short(hash),
-			short(j.chain.Certificate), j.chain.Checkpoint)
+		j.at(e, ChainBroken, doctored, "a %s of checkpoint %d names certificate %s, but the newest is %s of checkpoint %d", e.Kind, id, account.Short(hash),
+			account.Short(j.chain.Certificate), j.chain.Checkpoint)
 	}
 	return false
 }
@@ -293,14 +293,4 @@ func (j *judge) end() error {
 		j.rep.Verdict = Committing
 	}
 	return nil
-}
-
-func short(hash string) string {
-	switch {
-	case hash == "":
-		return "(none)"
-	case len(hash) > 8:
-		return hash[:8]
-	}
-	return hash
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"staunch/account"
 )
 
 // Text writes the report for people.
@@ -30,7 +32,7 @@ func (j *Job) text(w io.Writer) {
 	fmt.Fprintf(w, "\n  job %s: %s\n", j.Job, j.Verdict)
 	fmt.Fprintf(w, "  log %s: %s, %s", j.Log, plural(j.Entries, "entry", "entries"), plural(j.Certificates, "certificate", "certificates"))
 	if j.Certificates > 0 {
-		fmt.Fprintf(w, " (checkpoints %d to %d), the newest %s", j.First, j.Last, short(j.Chain))
+		fmt.Fprintf(w, " (checkpoints %d to %d), the newest %s", j.First, j.Last, account.Short(j.Chain))
 	}
 	fmt.Fprintln(w)
 	if len(j.Splits) > 0 {

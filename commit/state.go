@@ -113,7 +113,7 @@ func (s *State) Apply(e log.Entry) error {
 		}
 		if c.Previous != s.Chain.Certificate && s.broken == nil {
 			s.broken = fault.New(fault.Damage, "entry %d: certificate of checkpoint %d follows certificate %s, but the one before it is %s",
-				e.N, c.Checkpoint, short(c.Previous), short(s.Chain.Certificate))
+				e.N, c.Checkpoint, account.Short(c.Previous), account.Short(s.Chain.Certificate))
 		}
 		s.Certificates = append(s.Certificates, c)
 		s.Chain, s.ChainDone = account.ChainEnd{Certificate: c.Hash, Checkpoint: c.Checkpoint}, false
@@ -176,15 +176,7 @@ func (s *State) covers(split string) {
 	s.Splits[split] = true
 }
 
-func short(hash string) string {
-	switch {
-	case hash == "":
-		return "(none)"
-	case len(hash) > 8:
-		return hash[:8]
-	}
-	return hash
-}
-
 // LossID is what a person names with --accept-lost: the checkpoint and the first digits of its certificate's hash.
-func LossID(c account.CheckpointID, hash string) string { return fmt.Sprintf("%d-%s", c, short(hash)) }
+func LossID(c account.CheckpointID, hash string) string {
+	return fmt.Sprintf("%d-%s", c, account.Short(hash))
+}

@@ -350,7 +350,7 @@ func (t *Table) appendCertificate(cert account.Certificate) (*Certified, error) 
 // goingBack refuses a state that is not the one the table's newest certificate was made from.
 func (t *Table) goingBack(c account.CheckpointID, expect account.ChainEnd) error {
 	return fault.Userf("table %s: its newest certificate is of checkpoint %d (%s), but the restored state of checkpoint %d follows checkpoint %d (%s): "+
-		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, short(t.state.Chain.Certificate), c, expect.Checkpoint, short(expect.Certificate)).
+		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, account.Short(t.state.Chain.Certificate), c, expect.Checkpoint, account.Short(expect.Certificate)).
 		WithHint("restore the newest checkpoint directory of this job; going back to an older state is not supported yet")
 }
 

@@ -29,12 +29,10 @@ type attempt struct {
 	tasks   map[*dataflow.Subtask]*taskState
 	next    atomic.Int64 // the id that the next checkpoint gets, for names
 	base    *checkpoint.Restored
-	records int64
 
 	snapshots map[*dataflow.Subtask]*dataflow.Snapshot
 	triggered time.Time
 	appending bool
-	appendID  account.CheckpointID
 	commits   int
 	started   bool
 	failure   error
@@ -54,7 +52,7 @@ type source struct {
 }
 
 type taskState struct {
-	stopped, cancelled, ended bool
+	stopped, ended bool
 }
 
 // attempt runs the job once from its newest checkpoint. ran reports whether it got as far as reading.
@@ -451,7 +449,7 @@ func (a *attempt) appendNow(id account.CheckpointID, final bool) {
 
 // commitNow commits a completed checkpoint, then removes what older ones no longer need.
 func (a *attempt) commitNow(r *checkpoint.Restored) {
-	a.base, a.records = r, 0
+	a.base = r
 	a.commits++
 	a.env.Go("commit", func() {
 		sum, err := a.commitAll(r)
@@ -625,8 +623,7 @@ func (a *attempt) tearDown() {
 		}
 	}
 	for t, st := range a.tasks {
-		if !st.stopped && !st.cancelled {
-			st.cancelled = true
+		if !st.stopped {
 			t.Cancel()
 		}
 	}

@@ -202,15 +202,21 @@ func crash(t *testing.T, format string, kills int, turn *rotation) {
 	k.judge()
 }
 
-// produced waits for the first records: the generator must have found the broker before that is killed.
-func (k *table) produced(filled <-chan struct{}) {
+// admin asks the broker; it is closed with the test.
+func (k *table) admin() *kadm.Client {
 	k.t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(k.boot))
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	defer cl.Close()
-	adm := kadm.NewClient(cl)
+	k.t.Cleanup(cl.Close)
+	return kadm.NewClient(cl)
+}
+
+// produced waits for the first records: the generator must have found the broker before that is killed.
+func (k *table) produced(filled <-chan struct{}) {
+	k.t.Helper()
+	adm := k.admin()
 	deadline := time.After(time.Minute)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -235,12 +241,7 @@ func (k *table) produced(filled <-chan struct{}) {
 // finish lets the job read all and stops it in peace.
 func (k *table) finish() {
 	k.t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(k.boot))
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer cl.Close()
-	adm := kadm.NewClient(cl)
+	adm := k.admin()
 	cmd, log, done := k.run()
 	deadline := time.After(3 * time.Minute)
 	tick := time.NewTicker(100 * time.Millisecond)
