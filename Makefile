@@ -39,7 +39,7 @@ install: ## what the tests against real servers need, once (as root; else says t
 	test/peer/install.sh
 
 peers: build build-failpoint ## tests against real servers, which are started and stopped here
-	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -p 1 -timeout 20m -tags 'peer invariant' $(PEER_PACKAGES)
+	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -p 1 -timeout 20m -tags 'peer invariant' $(PEER_PACKAGES)
 
 test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory install

@@ -17,7 +17,9 @@ V=${FLINK_VERSION:-2.3.0}; P=${FLINK_REST_PORT:-18081}; G=${FLINK_GATEWAY_PORT:-
 HV=${FLINK_HADOOP_VERSION:-3.5.0}; SLOTS=${FLINK_SLOTS:-2}
 service "$P"; CONF=$ROOT/conf
 export FLINK_HOME=$TESTBED_CACHE/flink-$V FLINK_CONF_DIR=$CONF FLINK_LOG_DIR=$LOGS FLINK_PID_DIR=$ROOT/tmp  # its own pid files, not used
-unset HADOOP_CONF_DIR
+# hdfs://testbed opens when hdfs.sh of HDFS_PORT was started before
+export HADOOP_CONF_DIR=${HADOOP_CONF_DIR:-$TESTBED_RUN/hdfs-${HDFS_PORT:-18020}/client-conf}
+[ -d "$HADOOP_CONF_DIR" ] || unset HADOOP_CONF_DIR
 
 # lib/, opt/, plugins/ are in one wheel, bin/ and conf/ in the other; neither is installed, only unpacked.
 # The second is a platform wheel: any Python tag does. The jars come from Maven, each without dependencies.

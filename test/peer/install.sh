@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests against real servers need, once: Debian packages (as root), the pinned artifacts of Kafka and Flink,
+# Installs what the tests against real servers need, once: Debian packages (as root), the pinned artifacts of Kafka, HDFS and Flink,
 # and a Python venv with the outside readers. Everything but the packages goes to TESTBED_CACHE; a second run only looks.
 #
 #   install.sh                 install what is missing; without root and with a package missing: say the line and exit 1
@@ -55,7 +55,7 @@ venv() {
 
 check() {
   local m; m=$(missing_packages)
-  [ -z "${m// }" ] && venv_ready && "$HERE/kafka.sh" installed && "$HERE/flink.sh" installed
+  [ -z "${m// }" ] && venv_ready && "$HERE/kafka.sh" installed && "$HERE/hdfs.sh" installed && "$HERE/flink.sh" installed
 }
 
 mkdir -p "$TESTBED_CACHE"
@@ -65,7 +65,7 @@ case ${1:-} in
     command -v flock >/dev/null || packages
     exec 9>"$TESTBED_CACHE/install.lock"; flock 9  # two test beds at once: the second finds everything there
     packages; java_new_enough; venv
-    "$HERE/kafka.sh" install && "$HERE/flink.sh" install || die "a server could not be installed, see above"
+    "$HERE/kafka.sh" install && "$HERE/hdfs.sh" install && "$HERE/flink.sh" install || die "a server could not be installed, see above"
     say "all there: $TESTBED_CACHE";;
   check) check;;
   python) echo "$TESTBED_CACHE/venv/bin/python";;

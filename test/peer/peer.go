@@ -28,7 +28,7 @@ func env(t testing.TB, name string) string {
 	t.Helper()
 	v := os.Getenv(name)
 	if v == "" {
-		t.Fatalf("%s is not set: run `make test`, or test/peer/with_peers.sh kafka -- go test -tags peer ./test/...", name)
+		t.Fatalf("%s is not set: run `make test`, or test/peer/with_peers.sh kafka hdfs -- go test -tags peer ./test/...", name)
 	}
 	return v
 }

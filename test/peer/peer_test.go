@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,4 +104,65 @@ func TestFlinkWritesWhatTheVerifierAccepts(t *testing.T) {
 	if verdict, code := Python(t, "verify.py", filepath.Join(out, "c-peer"), "--format", "json", "--per-partition", "5000"); code != 0 {
 		t.Error(verdict)
 	}
+}
+
+// webList gives the answer of a NameNode's WebHDFS to a listing of the root.
+func webList(t *testing.T, h *HDFS, nameNode string) (int, string) {
+	t.Helper()
+	r, err := http.Get("http://" + h.Web[Index(nameNode)] + "/webhdfs/v1/?op=LISTSTATUS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+// TestHDFSKeepsFilesOverEachFailover: whatever the other tests do to a NameNode must work here first.
+func TestHDFSKeepsFilesOverEachFailover(t *testing.T) {
+	h := NewHDFS(t)
+	folder := fmt.Sprintf("peer-%d", os.Getpid())
+	h.Shell("-mkdir", "-p", "hdfs://testbed/"+folder)
+	there := func(what, want string) {
+		t.Helper()
+		active := h.Active()
+		if want != "" && active != want {
+			t.Errorf("%s: %s is active, want %s", what, active, want)
+		}
+		if code, list := webList(t, h, active); code != http.StatusOK || !strings.Contains(list, folder) {
+			t.Errorf("%s: active says %d %s", what, code, list)
+		}
+		if code, list := webList(t, h, Other(active)); code != http.StatusForbidden || !strings.Contains(list, "StandbyException") {
+			t.Errorf("%s: standby says %d %s", what, code, list)
+		}
+	}
+	first := h.Active()
+	there("at first", "")
+	h.Failover()
+	there("after a graceful failover", Other(first))
+	killed := h.KillActive()
+	if killed != Other(first) {
+		t.Errorf("killed %s, %s was active", killed, Other(first))
+	}
+	h.Restart(killed)
+	there("after a killed active", first)
+	h.Kill(first, "STOP")
+	h.Activate(Other(first))
+	h.Kill(first, "CONT")
+	h.Demote(first)
+	there("after a stopped active", Other(first))
+
+	h.SafeMode(true)
+	if on := h.Admin("-safemode", "get"); !strings.Contains(on, "ON") {
+		t.Errorf("safe mode: %s", on)
+	}
+	h.SafeMode(false)
+	h.Quota("/"+folder, 1<<30)
+	if q := h.Shell("-count", "-q", "/"+folder); !strings.Contains(q, fmt.Sprint(1<<30)) {
+		t.Errorf("quota: %s", q)
+	}
+	h.Quota("/"+folder, 0)
 }
