@@ -11,7 +11,7 @@
 #   hdfs.sh heal                after a test: daemons that are stopped or dead run again, one NameNode is active, safe mode is off
 #   hdfs.sh kill NAME [SIG]     NAME: nn1 nn2 jn1 dn1 ..; SIGKILL by default (STOP, CONT too)
 #   hdfs.sh restart NAME        start a killed one again; NameNodes and DataNodes are waited for
-#   hdfs.sh dfs ARGS...         the Java client's shell, e.g. dfs -ls /
+#   hdfs.sh dfs ARGS...         the Java client's shell, e.g. dfs -ls / (HDFS_CLIENT_CONF: with another configuration)
 #   hdfs.sh admin ARGS...       the Java administration tool at the active NameNode, e.g. admin -safemode enter
 #   hdfs.sh env                 HADOOP_CONF_DIR, HDFS_NAMENODES, HDFS_WEB (both as host:port,host:port), HDFS_AUDIT
 #
@@ -215,7 +215,7 @@ case ${1:-} in
   kill) kill_one "${2:?which daemon?}" "${3:-KILL}";;
   restart) restart "${2:?which daemon?}";;
   dfs) shift; java_cmd tool 512m
-    exec "${CMD[@]}" -cp "$CLIENT:$LIB/*" org.apache.hadoop.fs.FsShell "$@";;
+    exec "${CMD[@]}" -cp "${HDFS_CLIENT_CONF:-$CLIENT}:$LIB/*" org.apache.hadoop.fs.FsShell "$@";;
   admin) shift; admin "$@";;
   env) echo "HADOOP_CONF_DIR=$CLIENT"; echo "HDFS_NAMENODES=$HOST:$(nn_rpc nn1),$HOST:$(nn_rpc nn2)"
     echo "HDFS_WEB=$HOST:$(nn_http nn1),$HOST:$(nn_http nn2)"; echo "HDFS_AUDIT=$LOGS/hdfs-audit-nn1.log,$LOGS/hdfs-audit-nn2.log";;
