@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"staunch/account"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fault"
@@ -80,7 +81,7 @@ func (s *sink) probeFile(ctx connector.Context, wait waiter, left *durability, d
 		var h fs.File
 		name := ""
 		err = wait.through(func() (err error) {
-			name = fmt.Sprintf("%s/probe-%s-%d-%s.probe", dir, Job8(ctx.Job), ctx.Epoch, env.RandomHex(ctx.Env, 12))
+			name = dir + "/" + account.ProbeName(Job8(ctx.Job), ctx.Epoch, env.RandomHex(ctx.Env, 12))
 			h, err = s.store.Create(name)
 			return err
 		})

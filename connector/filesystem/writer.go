@@ -1,8 +1,6 @@
 package filesystem
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -23,8 +21,7 @@ import (
 const (
 	// temporary is the folder of pending files below the table's root.
 	temporary = "_DUMP_TEMPORARY"
-	// pendingSuffix ends pending files, so that no reader of *.<ext> takes one.
-	pendingSuffix = ".pending"
+	pendingSuffix = account.PendingSuffix
 	// maxHandles bounds the files of the store that are being written; above, the largest is closed.
 	maxHandles = 512
 	// maxUnsynced bounds the closed files that wait to be made durable; above, the oldest are synced at once.
@@ -93,8 +90,7 @@ func (s *sink) NewWriter(ctx connector.Context) (connector.Writer, error) {
 
 // Job8 is the short form of a job's id in file names: the first 8 hexadecimal digits of its SHA-256.
 func Job8(job string) string {
-	sum := sha256.Sum256([]byte(job))
-	return hex.EncodeToString(sum[:4])
+	return account.Job8(job)
 }
 
 // Write implements connector.Writer: it cuts the batch into runs of one partition and appends each to that partition's file.
@@ -287,7 +283,8 @@ func (w *writer) name(f *file) {
 		w.folderID = f.id
 		w.folder = fmt.Sprintf("%s/%s/cp-%d/task-%d", w.sink.root, temporary, f.id, w.subtask)
 	}
-	f.name = fmt.Sprintf("part-%s-%d-%d-%d-%d-%s.%s", w.job8, w.subtask, f.id, w.epoch, f.seq, env.RandomHex(w.env, 12), w.sink.ext)
+	f.name = account.FileName{Job8: w.job8, Subtask: w.subtask, Checkpoint: f.id, Epoch: w.epoch, Seq: f.seq, Rand: env.RandomHex(w.env, 12),
+		Ext: w.sink.ext}.String()
 	f.pending = w.folder + "/" + f.name + pendingSuffix
 	f.final = path.Join(w.sink.root, f.p.folder, f.name)
 }
