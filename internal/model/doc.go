@@ -1,0 +1,18 @@
+// Package model checks the commit protocol exhaustively within small bounds: every schedule of a few attempts, tables and files, breadth first, so
+// that what breaks a promise comes with a shortest schedule. It checks the rules of docs/design/rules.md, not the product's code, which
+// internal/sim runs; a rule is changed here first.
+//
+//	check.go      breadth-first search, hashed states, schedules
+//	state.go      the world: job logs, table logs, checkpoints, files, attempts, operators
+//	proto.go      an attempt: append, begin, claim, restore, going back, certificate, rename, verdict, done
+//	world.go      what no attempt decides: repairs, late and repeated requests, outsiders, cleaning, damage, power cuts
+//	props.go      what must hold, and how a schedule is told
+//	regions.go    a model of its own: regions, stand-ins, aborted checkpoints
+//	scenarios.go  bounds and rules of each scenario
+//
+// Scenarios are named by what is expected of them: ok- the protocol; bad- a rule taken away, which must give a counterexample, or the model is too
+// weak; note- a rule taken away that another rule makes up for; reach- proof that an interesting state is reached at all.
+//
+// `go test ./internal/model` looks at the small spaces whole and at the beginning of the large ones; `make model` looks at all of them and writes
+// the table of docs/design/model.md, which also says what is modelled and what is not.
+package model

@@ -1,0 +1,74 @@
+package model
+
+import "fmt"
+
+// Config is one scenario: bounds, what the world may do, rules taken away.
+type Config struct {
+	Attempts, Offsets, PerCp int
+	LostReplies              bool // any append or rename may be answered by silence and land at any later time, again and again
+	Takes                    int  // pending files an outsider deletes
+	AcceptLost               bool // attempts from AcceptFrom on go on over a lost file
+	AcceptFrom               int
+	Repairers                int
+	RewindBy, MaxRewinds     int // from which attempt on one may be told to go back, how often in all
+	PowerCuts, Damages       int
+	Aborts                   int
+	Cleaner                  bool
+	OtherDir, TakeOver       bool // attempt B has another checkpoint directory (and --take-over)
+	RenameOverwrites         bool // HDFS client without the flag
+
+	LogCleaning bool // old entries of both logs are removed
+	Compactor   bool // an outsider removes a visible file of a done checkpoint
+
+	// Rules that are there when true.
+	ListExact, RereadBeforeDamage, RewindTwoNames, RereadJob bool
+
+	RowsOnly bool              // check only what a reader of the table sees, not log and chain
+	Reach    func(*State) bool // look for such a state instead of a violation
+
+	// Rules taken away: each must give a counterexample.
+	UnknownIsOK, UnknownIsFailed, BlindAppend, RestoreFirst, LogOverwrites, LogUnsynced, NoList, ListFences, Overlap, CertLate, NoClaim, ClaimLate, ClaimIgnored, OldClaims,
+	FreshUnchecked, ChainUnchecked, DoneByID, ReuseIDs, DoneEarly, DoneBeforeSync, TargetFirst, LookOnce, NoReread, RereadJobOnly, BothUnjudged,
+	OldIfInvisible, OldIfUncertified, OldSilently, DamagedSilently, RewindSkipsPending, RewindSkipsStaged, RewindNotInTable, RewindOnePlace, RewindUnsynced, RewindNoCopy,
+	RepairNewName, RepairIgnoresRewind, RepairUnsynced, CleanByEpoch bool
+}
+
+// scenario is one exploration with what is expected of it.
+type scenario struct {
+	name, about string
+	run         func(limit int) Result
+	caught      bool // a violation, or a state to be reached, is expected
+}
+
+// proto explores the protocol with the bounds and rules of c.
+func proto(c Config) func(int) Result {
+	return func(limit int) Result { return explore[State](&Proto{c}, limit) }
+}
+
+// Unexpected says what is wrong with the outcome, or nothing. A search that was cut off proves nothing about a counterexample.
+func (sc scenario) Unexpected(r Result) string {
+	switch {
+	case !sc.caught && r.Violation != "":
+		return r.Violation
+	case sc.caught && r.Violation == "" && r.Complete:
+		return "no counterexample in the whole space"
+	case sc.caught && r.Violation == "":
+		return "no counterexample within the limit"
+	}
+	return ""
+}
+
+// Row is the scenario's line of the table in docs/design/model.md.
+func (sc scenario) Row(r Result) string {
+	verdict, whole := "holds", "yes"
+	switch {
+	case r.Violation != "":
+		verdict, whole = fmt.Sprintf("%s (%d steps)", r.Violation, len(r.Trace)), "-"
+	case !r.Complete:
+		verdict, whole = "holds so far", "no"
+	}
+	if w := sc.Unexpected(r); w != "" {
+		verdict = "**unexpected** " + verdict
+	}
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s | %s |", sc.name, sc.about, r.States, r.Edges, r.Depth, whole, verdict)
+}
