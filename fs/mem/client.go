@@ -3,6 +3,7 @@ package mem
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"staunch/fs"
 )
@@ -62,7 +63,9 @@ func (c *Client) call(op Op, run func() error) error {
 	if eff.Kind == Fail || eff.Kind == Refuse {
 		return c.answer(op, false, eff.err(op), " (not done)")
 	}
+	s.by, s.lag = c.name, eff.Lag
 	err := run()
+	s.by, s.lag = "", 0
 	if eff.Kind == None {
 		return c.answer(op, err == nil, err, "")
 	}
@@ -113,6 +116,7 @@ func (c *Client) Create(path string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.writer = c
 	return &file{client: c, path: path, node: n}, nil
 }
 
@@ -154,9 +158,9 @@ func (c *Client) Stat(path string) (fs.Info, error) {
 	op := Op{Kind: Stat, Path: path}
 	var i fs.Info
 	err := c.call(op, func() error {
-		n, name, err := c.store.find(op, path)
+		n, name, err := c.seen(op)
 		if err == nil {
-			i = n.info(name)
+			i = c.store.info(n, name)
 		}
 		return err
 	})
@@ -166,8 +170,37 @@ func (c *Client) Stat(path string) (fs.Info, error) {
 	return i, nil
 }
 
-func (n *node) info(name string) fs.Info {
-	return fs.Info{Name: name, Size: int64(len(n.data)), Dir: n.dir, ModTime: n.mod}
+// seen finds what a look at op.Path shows, now or some time ago.
+func (c *Client) seen(op Op) (*node, string, error) {
+	s := c.store
+	if s.lag == 0 {
+		return s.find(op, op.Path)
+	}
+	dir, name, err := s.parent(op, op.Path)
+	if err != nil || name == "" {
+		return s.root, "/", err
+	}
+	names, kids := s.was(dir, c.name, s.lag)
+	if i, ok := slices.BinarySearch(names, name); ok {
+		return kids[i], name, nil
+	}
+	return nil, "", notExist(op)
+}
+
+func (s *Store) info(n *node, name string) fs.Info {
+	return fs.Info{Name: name, Size: int64(len(s.content(n))), Dir: n.dir, ModTime: n.mod}
+}
+
+// content is what others see of a file.
+func (s *Store) content(n *node) []byte {
+	if !s.Leases || n.writer == nil {
+		return n.data[:len(n.data):len(n.data)]
+	}
+	if n.writer.dead && s.now().Sub(n.mod) >= LeaseLimit {
+		n.data, n.writer = n.data[:n.synced], nil
+		return n.data[:len(n.data):len(n.data)]
+	}
+	return n.data[:n.synced:n.synced]
 }
 
 // List implements fs.FS.
@@ -179,9 +212,13 @@ func (c *Client) List(dir string) ([]fs.Info, error) {
 		if err != nil {
 			return err
 		}
-		list = make([]fs.Info, len(n.kids))
-		for i, k := range n.kids {
-			list[i] = k.info(n.names[i])
+		names, kids := n.names, n.kids
+		if c.store.lag > 0 {
+			names, kids = c.store.was(n, c.name, c.store.lag)
+		}
+		list = make([]fs.Info, len(kids))
+		for i, k := range kids {
+			list[i] = c.store.info(k, names[i])
 		}
 		return nil
 	})
@@ -201,7 +238,7 @@ func (c *Client) Open(path string) (fs.Reader, error) {
 			err = &opError{op: op, why: "it is a folder"}
 		}
 		if err == nil {
-			data = n.data[:len(n.data):len(n.data)]
+			data = c.store.content(n)
 		}
 		return err
 	})
@@ -237,7 +274,9 @@ func (f *file) call(op Op, run func()) error {
 }
 
 func (f *file) Write(b []byte) (int, error) {
-	err := f.call(Op{Kind: Write, Path: f.path, Bytes: len(b)}, func() { f.node.data = append(f.node.data, b...) })
+	err := f.call(Op{Kind: Write, Path: f.path, Bytes: len(b)}, func() {
+		f.node.data, f.node.mod = append(f.node.data, b...), f.client.store.now()
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -252,7 +291,7 @@ func (f *file) Close() error {
 	if f.closed {
 		return f.err
 	}
-	err := f.call(Op{Kind: Close, Path: f.path}, func() {})
+	err := f.call(Op{Kind: Close, Path: f.path}, func() { f.node.writer = nil })
 	f.closed = true
 	return err
 }

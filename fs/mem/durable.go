@@ -1,6 +1,9 @@
 package mem
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // change is a name that was made, moved or removed and may not be durable yet.
 type change struct {
@@ -11,6 +14,9 @@ type change struct {
 	srcName, dstName string
 	// srcDurable, dstDurable: that folder was synced since.
 	srcDurable, dstDurable bool
+	// by made the change, at the time at.
+	by string
+	at time.Time
 }
 
 func (c *change) durable() bool {
@@ -23,6 +29,14 @@ func (s *Store) changed(c *change) {
 		s.durable = 0
 	}
 	s.changes = append(s.changes, c)
+	if s.Now != nil {
+		c.by, c.at = s.by, s.Now()
+		old := 0
+		for old < len(s.recent) && c.at.Sub(s.recent[old].at) > MaxLag {
+			old++
+		}
+		s.recent = append(s.recent[old:], c)
+	}
 	if c.src != nil {
 		c.src.pending = append(c.src.pending, c)
 	}
@@ -59,7 +73,7 @@ func (s *Store) PowerCut(choose func() bool) {
 			s.undo(c, s.changes[i+1:], choose)
 		}
 	}
-	s.clients, s.late, s.changes, s.durable = nil, nil, nil, 0
+	s.clients, s.late, s.changes, s.durable, s.recent = nil, nil, nil, 0, nil
 	settle(s.root, choose)
 	if s.Trace != nil {
 		s.Trace("power cut")
@@ -105,7 +119,7 @@ func rescue(lost *node, later []*change) {
 
 // settle cuts files to what is durable, or keeps more, and makes all that is left durable.
 func settle(n *node, choose func() bool) {
-	n.pending = nil
+	n.pending, n.writer = nil, nil
 	for _, k := range n.kids {
 		settle(k, choose)
 	}
@@ -120,4 +134,26 @@ func settle(n *node, choose func() bool) {
 		n.data = n.data[:keep:keep]
 	}
 	n.synced = len(n.data)
+}
+
+// was gives the names in dir as client would have seen them lag ago, newest changes taken back first.
+func (s *Store) was(dir *node, client string, lag time.Duration) (names []string, kids []*node) {
+	then := &node{dir: true, names: dir.names, kids: dir.kids}
+	since, copied := s.now().Add(-lag), false
+	for i := len(s.recent) - 1; i >= 0 && s.recent[i].at.After(since); i-- {
+		c := s.recent[i]
+		if c.by == client || c.src != dir && c.dst != dir {
+			continue
+		}
+		if !copied {
+			then.names, then.kids, copied = slices.Clone(dir.names), slices.Clone(dir.kids), true
+		}
+		if c.dst == dir && then.child(c.dstName) == c.node {
+			then.drop(c.dstName)
+		}
+		if c.src == dir && then.child(c.srcName) == nil {
+			then.put(c.srcName, c.node)
+		}
+	}
+	return then.names, then.kids
 }

@@ -392,3 +392,79 @@ func BenchmarkCommit(b *testing.B) {
 		c.Delete(dst)
 	}
 }
+
+// TestLag: a look that lags misses what others did meanwhile, and sees what this process did.
+func TestLag(t *testing.T) {
+	now := time.Unix(0, 0)
+	s := New()
+	s.Now = func() time.Time { return now }
+	a, b := s.Client("a"), s.Client("b")
+	fstest.Put(t, a, "/x", "1")
+	fstest.Put(t, a, "/z", "1")
+	now = now.Add(time.Minute)
+	for _, err := range []error{a.Rename("/x", "/y"), a.Delete("/z")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fstest.Put(t, b, "/own", "1")
+	now = now.Add(time.Second)
+	s.Fault = func(string, Op) Effect { return Effect{Lag: 2 * time.Second} }
+	names := func(c *Client) (out []string) {
+		list, err := c.List("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range list {
+			out = append(out, i.Name)
+		}
+		return out
+	}
+	want(t, "b lags", names(b), "own", "x", "z")
+	want(t, "a sees what it did", names(a), "y")
+	if _, err := b.Stat("/y"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("y is seen too early: %v", err)
+	}
+	if _, err := b.Stat("/x"); err != nil {
+		t.Errorf("x: %v", err)
+	}
+	now = now.Add(2 * time.Second)
+	want(t, "later", names(b), "own", "y")
+}
+
+// TestLeases: a file has no length for others until its writer closed it, or died long ago.
+func TestLeases(t *testing.T) {
+	now := time.Unix(0, 0)
+	s := New()
+	s.Now = func() time.Time { return now }
+	s.Leases = true
+	a, b := s.Client("a"), s.Client("b")
+	size := func() int64 {
+		i, err := b.Stat("/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.Size
+	}
+	f, err := a.Create("/x")
+	if err == nil {
+		_, err = f.Write([]byte("abc"))
+	}
+	if err != nil || size() != 0 {
+		t.Errorf("%v, written: %d bytes", err, size())
+	}
+	if err := f.Sync(); err != nil || size() != 3 {
+		t.Errorf("%v, synced: %d bytes", err, size())
+	}
+	if _, err := f.Write([]byte("de")); err != nil {
+		t.Fatal(err)
+	}
+	a.Kill()
+	if _ = f.Close(); size() != 3 {
+		t.Errorf("dead: %d bytes", size())
+	}
+	now = now.Add(LeaseLimit)
+	if size() != 3 || string(s.Content("/x")) != "abc" {
+		t.Errorf("closed by the store: %d bytes, %q", size(), s.Content("/x"))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"staunch/fs"
 )
@@ -87,6 +88,9 @@ type Effect struct {
 	Kind EffectKind
 	// Err is the answer of Fail and Lost; nil means fs.ErrUnavailable.
 	Err error
+	// Lag: a Stat or List that is carried out tells what was there that long ago, as a standby that follows does; but what this client
+	// changed itself it sees. Store.Now must be set.
+	Lag time.Duration
 }
 
 // Call is a call that makes, moves or removes names and reached the store, or was under way when its process died.
