@@ -13,6 +13,10 @@ const (
 	KindPartition   = "partition"
 	KindAccept      = "accept"
 	KindSegment     = "segment"
+	KindRewind      = "rewind"    // job's log: going back to an older checkpoint
+	KindKeep        = "keep"      // table's log: going back, and what is newer stays
+	KindSupersede   = "supersede" // table's log: going back, and what is newer is taken out of the chain
+	KindRewound     = "rewound"   // table's log: the superseded files are out of the table
 )
 
 // Begin opens a run attempt; its number in the job's log is the attempt's epoch.
@@ -29,6 +33,8 @@ type Begin struct {
 	Sources []string `json:"sources"`
 	Sinks   []string `json:"sinks"`
 	Version string   `json:"version"`
+	// Renewed: the log that this begin continues is an older copy, and has the identity LogID from here on.
+	Renewed bool `json:"renewed,omitempty"`
 }
 
 // End closes a job's log: the bounded job has finished.
@@ -141,6 +147,60 @@ type Segment struct {
 	Splits     []string `json:"splits,omitempty"`
 	// Claim is the claim in force.
 	Claim Claim     `json:"claim"`
+	Time  time.Time `json:"time"`
+	// Greatest id of a checkpoint that any certificate before names, superseded ones too.
+	Greatest CheckpointID `json:"greatest,omitempty"`
+	// Others: see Keep.
+	Others []string `json:"others,omitempty"`
+}
+
+// Branch is where a job that goes back leaves a table's chain.
+type Branch struct {
+	// Target is the chain's end as the restored state knows it, Chain its end when the job went back.
+	Target ChainEnd `json:"target"`
+	Chain  ChainEnd `json:"chain"`
+	// Left is set for a table that the statement file no longer names: its newer output stays in any mode, and the restored job knows nothing of it.
+	Left bool `json:"left,omitempty"`
+}
+
+// Keep says that the job went back to an older state while the table's newer output stays: the chain goes on at its end, and offsets that come
+// again are excused.
+type Keep struct {
+	LogID string `json:"log_id"`
+	Epoch Epoch  `json:"epoch"`
+	// Rewind is the SHA-256 of the rewind entry in the job's log; empty if only Others are excused.
+	Rewind string `json:"rewind,omitempty"`
+	Branch
+	// Others are jobs whose logs in this table may cover the same offsets, by the names of their folders.
+	Others []string  `json:"others,omitempty"`
+	Time   time.Time `json:"time"`
+}
+
+// Supersede says that the chain ends at the target from here on. Every file of the superseded certificates is then moved to
+// `_superseded/<number of this entry>/`.
+type Supersede struct {
+	LogID string `json:"log_id"`
+	Epoch Epoch  `json:"epoch"`
+	// Rewind is the SHA-256 of the rewind entry in the job's log.
+	Rewind string `json:"rewind"`
+	Branch
+	// TargetLogID is the job log of the certificate at which the chain ends now; Splits are those that the rest of the chain covers.
+	TargetLogID string   `json:"target_log_id,omitempty"`
+	Splits      []string `json:"splits,omitempty"`
+	// Certificates are the SHA-256 of those that are superseded, the newest first.
+	Certificates []string  `json:"certificates"`
+	Time         time.Time `json:"time"`
+}
+
+// Rewound says that no superseded file is left in the table, durably.
+type Rewound struct {
+	LogID string `json:"log_id"`
+	Epoch Epoch  `json:"epoch"`
+	// Supersede is the SHA-256 of the entry that is carried out by this.
+	Supersede string `json:"supersede"`
+	// Moved counts the files; Gone are the final names of those that were in no place.
+	Moved int64     `json:"moved"`
+	Gone  []string  `json:"gone,omitempty"`
 	Time  time.Time `json:"time"`
 }
 

@@ -33,9 +33,19 @@ type Store struct {
 	own      account.Begin // this attempt's
 	ended    *account.End  // an end behind the newest begin
 	greatest account.CheckpointID
-	complete []int64 // numbers of complete entries
-	noFence  bool
+	retained []*Restored // what the log can go back to, the newest last; a copy by a rewind as well
+	anchors  []int64     // numbers of the entries at which the log may begin
+	// newestRewind: nothing was completed behind it.
+	newestRewind *RewindEntry
+	last         *BeginEntry // the attempt of the newest complete or rewind, nil if it is not known
+	lastBy       account.Epoch
+	past         bool // see OpenPast
+	undone       []Damaged
+	noFence      bool
 }
+
+// Damaged is an entry that was read over: see OpenPast.
+type Damaged = log.Damaged
 
 // BeginEntry is a begin with its number, the epoch.
 type BeginEntry struct {
@@ -46,9 +56,11 @@ type BeginEntry struct {
 // Restored is a completed checkpoint as it stands in the log.
 type Restored struct {
 	Metadata
-	// N and Hash are the entry's number and SHA-256.
+	// N and Hash are the entry's number and SHA-256. Of a copy they are those of the original.
 	N    int64
 	Hash string
+	// Rewind is the entry by which the job went back to this checkpoint, nil if it was completed here.
+	Rewind *RewindEntry
 }
 
 // Variant takes rules away; only the simulator sets others than the zero value.
@@ -67,6 +79,13 @@ func Open(e env.Env, store fs.FS, dir string, v Variant, l *slog.Logger) *Store 
 	return &Store{env: e, dir: dir, log: lg, slog: l, noFence: v.NoFence}
 }
 
+// OpenPast is Open for a job that is ordered to go back: entries that are missing or cannot be read are read over, and appended behind.
+func OpenPast(e env.Env, store fs.FS, dir string, v Variant, l *slog.Logger) *Store {
+	s := Open(e, store, dir, v, l)
+	s.past, s.log.PastDamage = true, true
+	return s
+}
+
 // Dir is the log's folder.
 func (s *Store) Dir() string { return s.dir }
 
@@ -74,9 +93,19 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Load() error {
 	entries, err := s.log.Read()
 	for _, e := range entries {
-		if err := s.apply(e); err != nil {
-			return err
+		aerr := s.apply(e)
+		var torn *unreadable
+		if s.past && errors.As(aerr, &torn) {
+			s.log.Damaged = append(s.log.Damaged, Damaged{N: e.N, To: e.N, Err: aerr})
+			continue
 		}
+		if aerr != nil {
+			return aerr
+		}
+	}
+	if n := len(s.log.Damaged); n > 0 {
+		s.undone = append(s.undone, s.log.Damaged...)
+		s.log.Damaged = nil
 	}
 	if err != nil {
 		good := ""
@@ -91,7 +120,7 @@ func (s *Store) Load() error {
 func (s *Store) apply(e log.Entry) error {
 	s.heads = append(s.heads, log.Head{N: e.N, Kind: e.Kind})
 	damaged := func(err error) error {
-		return fault.New(fault.Damage, "%s: entry %d (%s) cannot be read: %w", s.dir, e.N, e.Kind, err)
+		return fault.New(fault.Damage, "%s: entry %d (%s) cannot be read: %w", s.dir, e.N, e.Kind, &unreadable{err})
 	}
 	switch e.Kind {
 	case account.KindBegin:
@@ -100,7 +129,7 @@ func (s *Store) apply(e log.Entry) error {
 			return damaged(err)
 		}
 		s.begins = append(s.begins, BeginEntry{b, account.Epoch(e.N)})
-		if s.logID == "" {
+		if s.logID == "" || b.Renewed {
 			s.logID = b.LogID
 		}
 		s.ended = nil
@@ -109,12 +138,22 @@ func (s *Store) apply(e log.Entry) error {
 		if err := json.Unmarshal(e.Body, &r.Metadata); err != nil {
 			return damaged(err)
 		}
-		if r.Version > Version {
-			return damaged(fmt.Errorf("it has format %d, this version of staunch reads up to %d", r.Version, Version))
+		if err := known(r.Version, fmt.Sprintf("%s: entry %d", s.dir, e.N)); err != nil {
+			return err
 		}
-		s.newest, s.greatest = r, max(s.greatest, r.ID)
-		s.complete = append(s.complete, e.N)
+		s.newest, s.newestRewind, s.greatest = r, nil, max(s.greatest, r.ID)
+		s.retained = append(s.retained, r)
+		s.anchor(e.N, r.Epoch, r.By)
 		s.logID = r.LogID // a begin before it may be a ghost in a cleaned slot, with an identity of its own
+	case account.KindRewind:
+		r := &RewindEntry{N: e.N, Hash: e.SHA256}
+		if err := json.Unmarshal(e.Body, &r.Rewind); err != nil {
+			return damaged(err)
+		}
+		if err := known(r.Version, fmt.Sprintf("%s: entry %d", s.dir, e.N)); err != nil {
+			return err
+		}
+		s.rewound(r)
 	case account.KindEnd:
 		var n account.End
 		if err := json.Unmarshal(e.Body, &n); err != nil {
@@ -125,6 +164,29 @@ func (s *Store) apply(e log.Entry) error {
 		return damaged(errors.New("unknown kind; the log was written by a newer version"))
 	}
 	return nil
+}
+
+// unreadable is what an entry holds that is none.
+type unreadable struct{ error }
+
+func (u *unreadable) Unwrap() error { return u.error }
+
+// known refuses metadata of a newer format.
+func known(version int, what string) error {
+	if version > Version {
+		return fault.New(fault.Damage, "%s has format %d, this version of staunch reads up to %d", what, version, Version).
+			WithHint("it was written by a newer version of Staunch: use that one")
+	}
+	return nil
+}
+
+// anchor takes note of an entry at which the log may begin, and of the attempt that wrote it.
+func (s *Store) anchor(n int64, by account.Epoch, begin *account.Begin) {
+	s.anchors = append(s.anchors, n)
+	s.lastBy, s.last = by, nil
+	if begin != nil {
+		s.last = &BeginEntry{*begin, by}
+	}
 }
 
 // LogID is the log's random identity, empty before the first begin.
@@ -142,10 +204,7 @@ func (s *Store) Greatest() account.CheckpointID { return s.greatest }
 // LastBegin is the newest run attempt that the log knows of, or nil. A long-lived attempt's own entry has been cleaned away: its completes
 // speak for it.
 func (s *Store) LastBegin() *BeginEntry {
-	var last *BeginEntry
-	if n := s.newest; n != nil && n.By != nil {
-		last = &BeginEntry{*n.By, n.Epoch}
-	}
+	last := s.last
 	if n := len(s.begins); n > 0 && (last == nil || s.begins[n-1].Epoch > last.Epoch) {
 		last = &s.begins[n-1]
 	}
@@ -160,8 +219,8 @@ func (s *Store) Fenced() error { return s.fenced() }
 
 func (s *Store) fenced() error {
 	// The newer attempt's begin may have been cleaned away already, behind its complete.
-	if s.newest != nil && s.epoch > 0 && s.newest.Epoch > s.epoch && !s.noFence {
-		return fault.New(fault.Fenced, "job %q has checkpoint %d of epoch %d; this is epoch %d", s.newest.Job, s.newest.ID, s.newest.Epoch, s.epoch)
+	if s.epoch > 0 && s.lastBy > s.epoch && !s.noFence {
+		return fault.New(fault.Fenced, "the log %s goes on with epoch %d (checkpoint %d); this is epoch %d", s.dir, s.lastBy, s.greatest, s.epoch)
 	}
 	if b := s.LastBegin(); b != nil && s.epoch > 0 && b.Epoch > s.epoch && !s.noFence {
 		return fault.New(fault.Fenced, "job %q was started again (epoch %d, host %s, pid %d); this is epoch %d", b.Job, b.Epoch, b.Host, b.PID, s.epoch)
@@ -183,12 +242,10 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 			return s.fenced()
 		},
 		Below: func(own int64, all []log.Head) log.Below {
-			// Below a complete of somebody else a slot had been cleaned away and counts for nothing. The newest one decides: older ones may be
-			// ghosts in cleaned slots themselves.
-			for _, h := range all {
-				if h.Kind == account.KindComplete && h.N > own {
-					return below
-				}
+			// Below a complete or rewind of somebody else a slot had been cleaned away and counts for nothing. The newest one decides: older
+			// ones may be ghosts in cleaned slots themselves.
+			if log.BelowBeginning(own, all) {
+				return below
 			}
 			return log.Fine
 		},
@@ -203,7 +260,7 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 // REQUIRES: Load. check is asked about every entry that came between.
 func (s *Store) Begin(b account.Begin) error {
 	failpoint.Hit(failpoint.BeginBefore)
-	if s.logID == "" {
+	if s.logID == "" || b.Renewed {
 		b.LogID = env.RandomHex(s.env, 16)
 	} else {
 		b.LogID = s.logID
@@ -244,14 +301,14 @@ func (s *Store) End(id account.CheckpointID) error {
 	return err
 }
 
-// Clean removes what lies before the oldest of the newest retain completes, by exact number, oldest first. REQUIRES: the newest complete is
+// Clean removes what lies before the oldest of the newest retain checkpoints, by exact number, oldest first. REQUIRES: the newest complete is
 // done in every table.
 func (s *Store) Clean(retain int) {
-	if len(s.complete) <= retain || retain < 1 {
+	if len(s.anchors) <= retain || retain < 1 {
 		return
 	}
 	failpoint.Hit(failpoint.CleanBefore)
-	oldest := s.complete[len(s.complete)-retain]
+	oldest := s.anchors[len(s.anchors)-retain]
 	for len(s.heads) > 0 && s.heads[0].N < oldest {
 		if err := s.log.Remove(s.heads[0].N); err != nil {
 			s.slog.Warn("could not remove an old log entry; it does no harm", "log", s.dir, "entry", s.heads[0].N, "error", err)
@@ -259,6 +316,16 @@ func (s *Store) Clean(retain int) {
 		}
 		s.heads = s.heads[1:]
 	}
-	s.complete = slices.DeleteFunc(s.complete, func(n int64) bool { return n < oldest })
+	for len(s.undone) > 0 && s.undone[0].To < oldest { // read over when the job went back past them
+		for n := s.undone[0].N; n <= s.undone[0].To; n++ {
+			if err := s.log.Remove(n); err != nil {
+				s.slog.Warn("could not remove a damaged log entry; it does no harm", "log", s.dir, "entry", n, "error", err)
+				return
+			}
+		}
+		s.undone = s.undone[1:]
+	}
+	s.anchors = slices.DeleteFunc(s.anchors, func(n int64) bool { return n < oldest })
+	s.retained = slices.DeleteFunc(s.retained, func(r *Restored) bool { return r.at() < oldest })
 	s.begins = slices.DeleteFunc(s.begins, func(b BeginEntry) bool { return int64(b.Epoch) < oldest && b.Epoch != s.epoch })
 }

@@ -52,7 +52,10 @@ func encode(kind, nonce string, body []byte) ([]byte, string) {
 }
 
 // badEntry is an entry's file that says something else than it should.
-type badEntry struct{ path, reason, hint string }
+type badEntry struct {
+	path, reason, hint string
+	version            bool // it is of another version, and may be good
+}
 
 func (e *badEntry) Error() string { return fmt.Sprintf("log entry %s: %s", e.path, e.reason) }
 
@@ -113,7 +116,7 @@ func checkHeader(b []byte, p string) error {
 	}
 	v, _, ok := bytes.Cut(b[len(magic):min(len(b), maxHeader)], []byte(" "))
 	if ok && string(v) != version {
-		return &badEntry{path: p, reason: fmt.Sprintf("version %q is not known", v), hint: "it was written by another version of Staunch: use that one"}
+		return &badEntry{path: p, reason: fmt.Sprintf("version %q is not known", v), hint: "it was written by another version of Staunch: use that one", version: true}
 	}
 	return nil
 }

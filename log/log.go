@@ -25,6 +25,13 @@ type Head struct {
 	Kind string
 }
 
+// Damaged is an entry that was read over.
+type Damaged struct {
+	// N to To are its numbers: several if they are missing.
+	N, To int64
+	Err   error
+}
+
 // Below says whether an appended entry counts.
 type Below = protocol.Verdict
 
@@ -67,6 +74,10 @@ type Log struct {
 	Variant protocol.Variant
 	// OnWait, if set, is told of each wait for a store that does not answer. An error ends the call, wrapped.
 	OnWait func(err error) error
+	// PastDamage reads over entries that are missing or cannot be read, except those of another version, and appends behind them: for a job that
+	// is ordered to go back to a state before them. Damaged is what was read over, with the number of each.
+	PastDamage bool
+	Damaged    []Damaged
 
 	env      env.Env
 	fs       fs.FS
@@ -160,6 +171,9 @@ func (l *Log) readOnce() (entries []Entry, gap, err error) {
 		return nil, l.missing(l.last, l.last), nil
 	}
 	run, broken := protocol.Run(listed, l.last)
+	if l.PastDamage {
+		return l.readOver(listed)
+	}
 	begins := 0 // index behind the newest entry at which the log may begin
 	var bad error
 	badAt := -1
@@ -199,6 +213,47 @@ func (l *Log) readOnce() (entries []Entry, gap, err error) {
 	if bad != nil {
 		return entries[:badAt], nil, bad
 	}
+	return entries, nil, nil
+}
+
+// readOver is readOnce with PastDamage.
+func (l *Log) readOver(listed []int64) (entries []Entry, gap, err error) {
+	var damaged []Damaged
+	before := l.last
+	for _, n := range listed {
+		if n <= l.last {
+			continue
+		}
+		if before > 0 && n > before+1 {
+			damaged = append(damaged, Damaged{before + 1, n - 1, l.missing(before+1, n-1)})
+		}
+		before = n
+		e, err := readEntry(l.fs, l.path(n), n)
+		var wrong *badEntry
+		switch {
+		case err == nil:
+			entries = append(entries, e)
+			if protocol.Beginning(e.Kind) {
+				damaged = nil // what lies below is not needed
+			}
+		case errors.As(err, &wrong) && !wrong.version:
+			damaged = append(damaged, Damaged{n, n, classify(err)})
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil, errMoved
+		default:
+			return nil, nil, err
+		}
+	}
+	now, err := l.list()
+	if err != nil {
+		return nil, nil, err
+	}
+	if greatest(now) > greatest(listed) {
+		return nil, nil, errMoved
+	}
+	l.Damaged = append(l.Damaged, damaged...)
+	l.last = max(l.last, greatest(listed)) // so that the next entry comes behind what cannot be read
+	l.foreign = true
 	return entries, nil, nil
 }
 

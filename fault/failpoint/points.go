@@ -26,7 +26,19 @@ const (
 	GroupCommit       = "group.commit"       // before the group's offsets are committed
 	CleanBefore       = "clean.before"       // before an older checkpoint's entries and files are removed
 	EndBefore         = "end.before"         // a bounded job is committed, end not written
+
+	// Going back passes these between ClaimAfter and RestoreCommitted.
+	RewindBefore   = "rewind.before"    // every table is claimed, the job's log has no rewind
+	RewindJob      = "rewind.job"       // rewind stands in the job's log, in no table's
+	RewindTable    = "rewind.table"     // supersede stands in a table's log, nothing was moved
+	RewindMovedOne = "rewind.moved.one" // after each superseded file
+	RewindMovedAll = "rewind.moved.all" // all superseded files are moved, rewound not written
+	RewoundAfter   = "rewound.after"    // rewound stands in a table's log
+	KeepAfter      = "keep.after"       // keep stands in a table's log
 )
+
+// Back lists the points that only a job that goes back passes, in order.
+var Back = []string{RewindBefore, RewindJob, RewindTable, RewindMovedOne, RewindMovedAll, RewoundAfter, KeepAfter}
 
 // Points lists all of them in order.
 var Points = []string{BeginBefore, BeginAfter, ClaimBefore, ClaimAfter, RestoreCommitted, WriteCreated, WriteClosed, PrepareDurable,

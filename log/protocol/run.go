@@ -1,8 +1,8 @@
 package protocol
 
 // Beginning reports whether a log may begin with an entry of this kind: nothing that lies below the newest of them is needed. These are
-// *complete* in a job's log and *segment* in a table's.
-func Beginning(kind string) bool { return kind == "complete" || kind == "segment" }
+// *complete* and *rewind* in a job's log and *segment* in a table's.
+func Beginning(kind string) bool { return kind == "complete" || kind == "rewind" || kind == "segment" }
 
 // Run gives the numbers of the newest unbroken run among the listed ones (ascending) that lie above last, the greatest number read before.
 // gap reports that something above last is missing below it: the run may be used only if a Beginning is in it, since then what is missing
