@@ -81,6 +81,50 @@ func Fill(t testing.TB, topic string, records, partitions int, flags ...string) 
 	run(t, cmd)
 }
 
+// Live is a generator that goes on producing.
+type Live struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+	done chan error
+}
+
+// FillLive produces events as [Fill] does, rate a second, until [Live.Stop]. An hour of event time passes with each 200,000 records.
+func FillLive(t testing.TB, topic string, partitions, rate int) *Live {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "gen_events")
+	build := exec.Command("go", "build", "-o", bin, "staunch/test/peer/gen_events")
+	build.Dir = Dir()
+	run(t, build)
+	l := &Live{t: t, done: make(chan error, 1), cmd: exec.Command(bin, "-live", "-brokers", Kafka(t), "-topic", topic, "-records", "200000",
+		"-span", "1h", "-partitions", fmt.Sprint(partitions), "-rate", fmt.Sprint(rate))}
+	l.cmd.Stdout, l.cmd.Stderr = &l.out, &l.out
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { l.done <- l.cmd.Wait() }()
+	t.Cleanup(func() {
+		if l.cmd.ProcessState == nil {
+			_ = l.cmd.Process.Kill() // a test that failed before Stop
+		}
+	})
+	return l
+}
+
+// Stop ends the generator when all that it made is written, and returns the number of records, which is the same in each partition.
+func (l *Live) Stop() (records int) {
+	l.t.Helper()
+	_ = l.cmd.Process.Signal(os.Interrupt) // one that has ended by itself is told apart below
+	if err := <-l.done; err != nil {
+		l.t.Fatalf("gen_events: %v\n%s", err, &l.out)
+	}
+	_, rest, _ := strings.Cut(l.out.String(), " records=")
+	if _, err := fmt.Sscan(rest, &records); err != nil {
+		l.t.Fatalf("gen_events printed %q: %v", &l.out, err)
+	}
+	return records
+}
+
 func run(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Verifies a table that Staunch wrote, from the outside: usage verify.py [--fast] TABLE.
 
-Written from docs/design/08-audit.md and the commit protocol alone, for Python 3.8 and later without other packages. Prints one JSON object:
+TABLE is a folder, or a place on HDFS as webhdfs.py says, which is copied to a temporary folder first. Written from docs/design/08-audit.md and the commit protocol alone, for Python 3.8 and later without other packages. Prints one JSON object:
 {"table", "verdict", "jobs": [...], "problems": [{"kind", "what", ...}]}. Exit code 1 if anything is wrong, 2 if the call is.
 """
-import base64, hashlib, json, os, re, stat, struct, sys
+import base64, hashlib, json, os, re, stat, struct, sys, tempfile
+
+import webhdfs
 
 TEMPORARY = '/_DUMP_TEMPORARY/'
 KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment')
@@ -551,7 +553,16 @@ def main(args):
     if len(paths) != 1 or paths[0].startswith('-'):
         print(__doc__, file=sys.stderr)
         return 2
-    table = Table(paths[0], fast)
+    if webhdfs.is_place(paths[0]):
+        with tempfile.TemporaryDirectory() as copy:
+            for path, why in webhdfs.WebHDFS(paths[0]).copy(copy).items():
+                print('not copied: %s: %s' % (path, why), file=sys.stderr)
+            return verify(copy, fast)
+    return verify(paths[0], fast)
+
+
+def verify(folder, fast):
+    table = Table(folder, fast)
     table.run()
     print(json.dumps(table.report(), indent=1))
     return 1 if table.problems else 0
