@@ -10,14 +10,21 @@ import (
 	"sync"
 	"testing"
 
+	"staunch/fault"
 	"staunch/fs"
 )
 
 // New gives a store and an existing empty folder of it, for one test.
 type New func(t *testing.T) (fs.FS, string)
 
+// Limit is something that a store cannot do by its nature.
+type Limit uint8
+
+// NoColon: it takes no name with a colon, and refuses it by a fault.User error.
+const NoColon Limit = 1
+
 // Run checks a store.
-func Run(t *testing.T, create New) {
+func Run(t *testing.T, create New, limits ...Limit) {
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T, f fs.FS, dir string)
@@ -34,7 +41,7 @@ func Run(t *testing.T, create New) {
 		{"delete", testDelete},
 		{"delete-dir", testDeleteDir},
 		{"sync-dir", testSyncDir},
-		{"names", testNames},
+		{"names", func(t *testing.T, f fs.FS, dir string) { testNames(t, f, dir, slices.Contains(limits, NoColon)) }},
 		{"file-in-the-way", testFileInTheWay},
 		{"open-while-moved", testOpenWhileMoved},
 		{"concurrent-create", testConcurrentCreate},
@@ -336,8 +343,15 @@ func testSyncDir(t *testing.T, f fs.FS, dir string) {
 	want(t, "sync of a missing folder", f.SyncDir(dir+"/missing"), fs.ErrNotExist)
 }
 
-func testNames(t *testing.T, f fs.FS, dir string) {
-	for _, name := range []string{"with blank", "a:b", "percent%41", "tab\there", "line\nend", "ünï", "back\\slash", "a*b?[c]", "..x", "'q\"", strings.Repeat("n", 255)} {
+func testNames(t *testing.T, f fs.FS, dir string, noColon bool) {
+	if noColon {
+		if _, err := f.Create(dir + "/a:b"); fault.ClassOf(err) != fault.User {
+			t.Errorf("create with a colon: %v", err)
+		}
+	} else {
+		Put(t, f, dir+"/a:b", "")
+	}
+	for _, name := range []string{"with blank", "percent%41", "tab\there", "line\nend", "ünï", "back\\slash", "a*b?[c]", "..x", "'q\"", strings.Repeat("n", 255)} {
 		Put(t, f, dir+"/"+name, name)
 		if got := Content(t, f, dir+"/"+name); got != name {
 			t.Errorf("%q holds %q", name, got)
@@ -345,7 +359,7 @@ func testNames(t *testing.T, f fs.FS, dir string) {
 	}
 	_, err := f.Create(dir + "/" + strings.Repeat("n", 256))
 	want(t, "create with 256 letters", err, fs.ErrNameTooLong)
-	want(t, "rename to 256 letters", f.Rename(dir+"/a:b", dir+"/"+strings.Repeat("m", 256)), fs.ErrNameTooLong)
+	want(t, "rename to 256 letters", f.Rename(dir+"/with blank", dir+"/"+strings.Repeat("m", 256)), fs.ErrNameTooLong)
 	want(t, "mkdir with 256 letters", f.MkdirAll(dir+"/"+strings.Repeat("m", 256)+"/x"), fs.ErrNameTooLong)
 }
 
