@@ -1,0 +1,174 @@
+package clean
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"staunch/account"
+	"staunch/checkpoint"
+	"staunch/commit"
+	"staunch/fault"
+	"staunch/fs"
+	"staunch/log"
+)
+
+// jobLog is what a job's log says.
+type jobLog struct {
+	logID     string
+	newest    account.Epoch
+	ended     bool
+	completed account.CheckpointID
+	named     map[string]bool
+	folders   map[string]bool
+	tables    map[string]bool
+}
+
+// readJob reads a job's log. nil: there is none.
+func (c *cleaner) readJob(store fs.FS, dir string) (*jobLog, error) {
+	entries, err := c.log(store, dir, "").Read()
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	j := &jobLog{named: map[string]bool{}, folders: map[string]bool{}, tables: map[string]bool{}}
+	for _, e := range entries {
+		if err := j.apply(e); err != nil {
+			return nil, fault.New(fault.Damage, "%s: entry %d (%s): %w", dir, e.N, e.Kind, err)
+		}
+	}
+	return j, nil
+}
+
+// apply folds one entry. Every complete that can be read counts, also one that another replaced: it might be asked for by name.
+func (j *jobLog) apply(e log.Entry) error {
+	switch e.Kind {
+	case account.KindBegin:
+		var b account.Begin
+		if err := json.Unmarshal(e.Body, &b); err != nil {
+			return err
+		}
+		if j.logID == "" {
+			j.logID = b.LogID
+		}
+		j.newest, j.ended = max(j.newest, account.Epoch(e.N)), false
+	case account.KindComplete:
+		var m checkpoint.Metadata
+		if err := json.Unmarshal(e.Body, &m); err != nil {
+			return err
+		}
+		if m.Version > checkpoint.Version {
+			return fmt.Errorf("it has format %d, this version of staunch reads up to %d", m.Version, checkpoint.Version)
+		}
+		j.logID = m.LogID
+		j.newest, j.completed = max(j.newest, m.Epoch), max(j.completed, m.ID)
+		j.promises(&m)
+	case account.KindEnd:
+		j.ended = true
+	default:
+		return errors.New("unknown kind; the log was written by a newer version")
+	}
+	return nil
+}
+
+// promises notes what a checkpoint names.
+func (j *jobLog) promises(m *checkpoint.Metadata) {
+	for key, t := range m.Tables {
+		j.tables[key] = true
+		for i := range t.Files {
+			j.named[path.Base(t.Files[i].Pending)] = true
+		}
+	}
+}
+
+// readTable reads the table's log, and the job logs of all who have claimed it.
+func (c *cleaner) readTable(t Table) (*State, error) {
+	dir := commit.Dir(t.Root, c.job.ID)
+	entries, err := c.log(t.Store, dir, ".staunch").Read()
+	if err != nil {
+		return nil, err
+	}
+	var folded commit.State // refuses what it does not know
+	if err := folded.ApplyAll(entries); err != nil {
+		return nil, fmt.Errorf("log %s: %w", dir, err)
+	}
+	s := &State{Job: c.job.ID, Named: map[string]bool{}, Folders: map[string]bool{}, Archives: map[string]bool{}}
+	claims := map[[2]string]account.Epoch{}
+	claimed := func(x account.Claim) {
+		k := [2]string{x.LogID, x.Log}
+		claims[k] = max(claims[k], x.Epoch)
+	}
+	for _, e := range entries {
+		s.Last = max(s.Last, e.N)
+		var err error
+		switch e.Kind {
+		case account.KindClaim:
+			var x account.Claim
+			err = json.Unmarshal(e.Body, &x)
+			claimed(x)
+		case account.KindCertificate:
+			var x account.Certificate
+			err = json.Unmarshal(e.Body, &x)
+			for i := range x.Files {
+				s.Named[path.Base(x.Files[i].Pending)] = true
+			}
+		case account.KindSegment:
+			var x account.Segment
+			err = json.Unmarshal(e.Body, &x)
+			claimed(x.Claim)
+			for _, a := range x.Archives {
+				s.Archives[a.Name] = true
+			}
+		}
+		if err != nil {
+			return nil, fault.New(fault.Damage, "%s: entry %d (%s): %w", dir, e.N, e.Kind, err)
+		}
+	}
+	s.Completed = folded.Chain.Checkpoint
+	return s, c.owners(s, claims, folded.Claim)
+}
+
+// owners reads the job logs behind the claims. inForce is the newest claim.
+func (c *cleaner) owners(s *State, claims map[[2]string]account.Epoch, inForce *account.Claim) error {
+	own, err := c.readJob(c.job.Store, c.job.Dir)
+	if err != nil {
+		return err
+	}
+	if own == nil {
+		return fault.Userf("job %q has no log in %s any more", c.job.ID, c.job.Dir)
+	}
+	s.Owners = append(s.Owners, own.owner(c.job.Dir, 0))
+	s.Owners[0].Own = true
+	if inForce == nil || inForce.LogID == own.logID && inForce.Log == c.job.Dir {
+		s.Completed = max(s.Completed, own.completed)
+	}
+	own.into(s)
+	for k, epoch := range claims {
+		if k[0] == own.logID && k[1] == c.job.Dir {
+			continue
+		}
+		o := Owner{LogID: k[0], Dir: k[1], Lost: true, Claimed: epoch}
+		other, err := c.readJob(c.job.Store, k[1])
+		if err != nil {
+			return fmt.Errorf("the log of another checkpoint directory that has claimed the table: %w", err)
+		}
+		if other != nil && other.logID == k[0] {
+			o = other.owner(k[1], epoch)
+			other.into(s)
+		}
+		s.Owners = append(s.Owners, o)
+	}
+	slices.SortStableFunc(s.Owners[1:], func(a, b Owner) int { return int(a.Claimed - b.Claimed) })
+	return nil
+}
+
+func (j *jobLog) owner(dir string, claimed account.Epoch) Owner {
+	return Owner{LogID: j.logID, Dir: dir, Newest: j.newest, Claimed: claimed, Ended: j.ended}
+}
+
+func (j *jobLog) into(s *State) {
+	maps.Copy(s.Named, j.named)
+	maps.Copy(s.Folders, j.folders)
+}
