@@ -1,0 +1,9 @@
+// Package hdfs runs jobs on a real HDFS pair of NameNodes and takes things away from them: replies, calls, NameNodes, DataNodes, space. It is
+// where the incident of docs/design/01-origin.md is played back: a delete that arrives late, before the old protocol and before this one.
+//
+// Jobs run in this process where a test needs to hold one of their calls (rig), and as the real program elsewhere (program). What a table
+// holds is counted by DuckDB over WebHDFS, which shares no code with Staunch.
+//
+// Nothing here sleeps for a while and hopes: a test awaits what it needs (a call seen by the proxy, a line in the NameNode's audit log, a
+// committed checkpoint), and the clock of a job that is to take its next checkpoint is set forward.
+package hdfs
