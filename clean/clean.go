@@ -160,7 +160,7 @@ func (c *cleaner) own(p *Place) error {
 	if l.Log, err = c.listLog(c.job.Store, c.job.Dir, ""); err != nil || len(l.Log) == 0 {
 		return err
 	}
-	s := &State{Job: c.job.ID}
+	s := c.state()
 	if err := c.owners(s, nil, nil); err != nil {
 		return err
 	}

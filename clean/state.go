@@ -50,7 +50,7 @@ func (j *jobLog) apply(e log.Entry) error {
 		if err := json.Unmarshal(e.Body, &b); err != nil {
 			return err
 		}
-		if j.logID == "" {
+		if j.logID == "" || b.Renewed {
 			j.logID = b.LogID
 		}
 		j.newest, j.ended = max(j.newest, account.Epoch(e.N)), false
@@ -60,17 +60,37 @@ func (j *jobLog) apply(e log.Entry) error {
 			return err
 		}
 		if m.Version > checkpoint.Version {
-			return fmt.Errorf("it has format %d, this version of staunch reads up to %d", m.Version, checkpoint.Version)
+			return tooNew(m.Version)
 		}
 		j.logID = m.LogID
 		j.newest, j.completed = max(j.newest, m.Epoch), max(j.completed, m.ID)
 		j.promises(&m)
+	case account.KindRewind:
+		var r checkpoint.Rewind
+		if err := json.Unmarshal(e.Body, &r); err != nil {
+			return err
+		}
+		if r.Version > checkpoint.Version {
+			return tooNew(r.Version)
+		}
+		j.logID, j.ended = r.LogID, false
+		j.newest, j.completed = max(j.newest, r.Epoch), max(j.completed, r.Greatest)
+		for key := range r.Tables {
+			j.tables[key] = true
+		}
+		if r.Target != nil {
+			j.promises(r.Target)
+		}
 	case account.KindEnd:
 		j.ended = true
 	default:
 		return errors.New("unknown kind; the log was written by a newer version")
 	}
 	return nil
+}
+
+func tooNew(version int) error {
+	return fmt.Errorf("it has format %d, this version of staunch reads up to %d", version, checkpoint.Version)
 }
 
 // promises notes what a checkpoint names.
@@ -81,6 +101,10 @@ func (j *jobLog) promises(m *checkpoint.Metadata) {
 			j.named[path.Base(t.Files[i].Pending)] = true
 		}
 	}
+}
+
+func (c *cleaner) state() *State {
+	return &State{Job: c.job.ID, Named: map[string]bool{}, Folders: map[string]bool{}, Archives: map[string]bool{}}
 }
 
 // readTable reads the table's log, and the job logs of all who have claimed it.
@@ -94,7 +118,7 @@ func (c *cleaner) readTable(t Table) (*State, error) {
 	if err := folded.ApplyAll(entries); err != nil {
 		return nil, fmt.Errorf("log %s: %w", dir, err)
 	}
-	s := &State{Job: c.job.ID, Named: map[string]bool{}, Folders: map[string]bool{}, Archives: map[string]bool{}}
+	s := c.state()
 	claims := map[[2]string]account.Epoch{}
 	claimed := func(x account.Claim) {
 		k := [2]string{x.LogID, x.Log}
@@ -141,27 +165,45 @@ func (c *cleaner) owners(s *State, claims map[[2]string]account.Epoch, inForce *
 	}
 	s.Owners = append(s.Owners, own.owner(c.job.Dir, 0))
 	s.Owners[0].Own = true
-	if inForce == nil || inForce.LogID == own.logID && inForce.Log == c.job.Dir {
+	if inForce == nil || inForce.LogID == own.logID && c.isOwn(inForce.Log) {
 		s.Completed = max(s.Completed, own.completed)
 	}
 	own.into(s)
 	for k, epoch := range claims {
-		if k[0] == own.logID && k[1] == c.job.Dir {
+		if k[0] == own.logID && c.isOwn(k[1]) {
 			continue
 		}
-		o := Owner{LogID: k[0], Dir: k[1], Lost: true, Claimed: epoch}
-		other, err := c.readJob(c.job.Store, k[1])
+		o, err := c.other(s, account.Claim{LogID: k[0], Log: k[1], Epoch: epoch})
 		if err != nil {
-			return fmt.Errorf("the log of another checkpoint directory that has claimed the table: %w", err)
-		}
-		if other != nil && other.logID == k[0] {
-			o = other.owner(k[1], epoch)
-			other.into(s)
+			return err
 		}
 		s.Owners = append(s.Owners, o)
 	}
 	slices.SortStableFunc(s.Owners[1:], func(a, b Owner) int { return int(a.Claimed - b.Claimed) })
 	return nil
+}
+
+// isOwn reports whether a claim's log lies where the job's own does.
+func (c *cleaner) isOwn(dir string) bool {
+	return dir == c.job.Dir || dir == fs.URI(c.job.Store, c.job.Dir)
+}
+
+// other reads the log behind a claim that is not the job's own.
+func (c *cleaner) other(s *State, claim account.Claim) (Owner, error) {
+	lost := Owner{LogID: claim.LogID, Dir: claim.Log, Lost: true, Claimed: claim.Epoch}
+	store, dir, err := c.job.Stores.Resolve(claim.Log)
+	if err != nil { // a store that is not known here
+		return lost, nil
+	}
+	other, err := c.readJob(store, dir)
+	if err != nil {
+		return lost, fmt.Errorf("the log of another checkpoint directory that has claimed the table: %w", err)
+	}
+	if other == nil || other.logID != claim.LogID {
+		return lost, nil
+	}
+	other.into(s)
+	return other.owner(claim.Log, claim.Epoch), nil
 }
 
 func (j *jobLog) owner(dir string, claimed account.Epoch) Owner {

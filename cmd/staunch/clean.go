@@ -31,9 +31,9 @@ func cleanCmd() *cobra.Command {
 		Use:   "clean FILE.sql --older-than 7d",
 		Short: "remove what ended attempts of the file's jobs left behind, by exact name",
 		Long: "Removes, one by one and by exact name, what attempts that have ended left in the tables' temporary folders and beside the logs: pending\n" +
-			"files that no checkpoint and no certificate names, probe files, staged log entries, unused archives; and then empty folders. Files of\n" +
-			"other jobs and unknown names are left, counted and shown. Nothing depends on it, and the job may run meanwhile. Exit code 1 if the\n" +
-			"store refused a delete.",
+			"files that no checkpoint and no certificate names, probe files, staged log entries, unused archives; and then folders, of any age, that\n" +
+			"are empty. Files of other jobs and unknown names are left, counted and shown. Nothing depends on it, and the job may run meanwhile.\n" +
+			"Exit code 1 if the store refused a delete.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
