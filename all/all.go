@@ -1,6 +1,8 @@
 package all
 
 import (
+	"sync"
+
 	"staunch/changelog"
 	"staunch/connector"
 	"staunch/connector/blackhole"
@@ -12,6 +14,7 @@ import (
 	"staunch/format/json"
 	"staunch/format/parquet"
 	"staunch/fs"
+	"staunch/fs/hdfs"
 	"staunch/fs/local"
 	"staunch/function"
 	"staunch/operator"
@@ -34,11 +37,11 @@ var Formats = []format.Factory{
 	parquet.Factory,
 }
 
-// Stores resolves paths by their scheme.
-func Stores() fs.Resolver {
+// Stores resolves paths by their scheme. There is one in a process, so that all that is done on one store goes through one client of it.
+var Stores = sync.OnceValue(func() fs.Resolver {
 	disk := local.Resolver{FS: local.New()}
-	return fs.Resolvers{"": disk, "file": disk}
-}
+	return fs.Resolvers{"": disk, "file": disk, "hdfs": &hdfs.Resolver{}}
+})
 
 // Registry hands the plug-ins to the planner. collect makes the sink of a top-level SELECT.
 func Registry(collect func(changelog.Schema) connector.Sink) *plan.Registry {

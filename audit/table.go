@@ -26,7 +26,7 @@ type Options struct {
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
 func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
 	root = path.Clean(root)
-	rep := &Report{Table: root, Time: e.Now().UTC(), Verdict: Clean, Fast: opts.Fast, Jobs: []*Job{}}
+	rep := &Report{Table: fs.URI(store, root), Time: e.Now().UTC(), Verdict: Clean, Fast: opts.Fast, Jobs: []*Job{}}
 	base := path.Join(root, "_staunch")
 	dirs, err := store.List(base)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

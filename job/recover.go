@@ -35,7 +35,7 @@ func (j *Job) sortedTables() []*table {
 // openTables claims every table that the file names or that the newest checkpoint has promises for, and refuses what would be going back.
 func (j *Job) openTables(newest *checkpoint.Restored) error {
 	p := j.spec.Process
-	owner := commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.store.Dir(), Epoch: j.store.Epoch(), Host: p.Host, PID: p.PID,
+	owner := commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: fs.URI(j.spec.CheckpointStore, j.store.Dir()), Epoch: j.store.Epoch(), Host: p.Host, PID: p.PID,
 		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
 	open := func(key, name string, store fs.FS, root string, sink connector.FileTable) error {
 		if tb := j.tables[key]; tb != nil {
@@ -95,7 +95,11 @@ func (j *Job) stillThere(store fs.FS, root, name string) error {
 
 // otherEnded reports whether the job log that another claim names has ended.
 func (j *Job) otherEnded(c account.Claim) bool {
-	other := checkpoint.Open(j.env, j.spec.CheckpointStore, c.Log, checkpoint.Variant{}, j.log)
+	store, dir, err := j.spec.Stores.Resolve(c.Log) // it may lie in another store than this job's
+	if err != nil {
+		return false
+	}
+	other := checkpoint.Open(j.env, store, dir, checkpoint.Variant{}, j.log)
 	return other.Load() == nil && other.LogID() == c.LogID && other.Ended() != nil
 }
 

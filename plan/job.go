@@ -13,6 +13,7 @@ import (
 	"staunch/config"
 	"staunch/connector"
 	"staunch/dataflow"
+	"staunch/fs"
 	"staunch/function"
 	"staunch/operator"
 	"staunch/sql/ast"
@@ -206,7 +207,7 @@ func (b *builder) insert(ins *ast.Insert) error {
 	}
 	br.sink = Sink{Table: t, Connector: f.Name, Key: t.Name, Sink: s, Source: q.table.Name}
 	if ft, ok := s.(connector.FileTable); ok {
-		br.sink.Key = ft.Root()
+		br.sink.Key = fs.URI(ft.Store(), ft.Root())
 	}
 	// The ordinal among the INSERTs into this sink: it stays when another INSERT is put before or taken out.
 	n := 1

@@ -16,6 +16,7 @@ import (
 	"staunch/connector"
 	"staunch/fault"
 	"staunch/format"
+	"staunch/fs"
 	"staunch/function"
 	"staunch/operator"
 	"staunch/sql/parse"
@@ -51,6 +52,7 @@ type fakeFile struct {
 }
 
 func (f fakeFile) Root() string { return f.path }
+func (f fakeFile) Store() fs.FS { return nil }
 func (f fakeFile) NewWriter(ctx connector.Context) (connector.Writer, error) {
 	return nil, errors.New("never run")
 }

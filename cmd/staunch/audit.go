@@ -87,10 +87,10 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, error) {
 	for _, j := range s.Jobs() {
 		for _, sink := range j.Sinks {
 			table, ok := sink.Sink.(connector.FileTable)
-			if !ok || seen[table.Root()] {
+			if !ok || seen[fs.URI(table.Store(), table.Root())] {
 				continue
 			}
-			seen[table.Root()] = true
+			seen[fs.URI(table.Store(), table.Root())] = true
 			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS"}}
 			if sink.Table != nil {
 				t.opts.Success = cmp.Or(sink.Table.Options[keySuccessName], "_SUCCESS")
@@ -112,7 +112,7 @@ func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bo
 		t.opts.Fast = fast
 		r, err := audit.Table(ctx, &env.Real{}, t.store, t.root, t.opts)
 		if err != nil {
-			return &exitError{exitFailed, fmt.Errorf("audit %s: %w", t.root, err)}
+			return &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(t.store, t.root), err)}
 		}
 		reports = append(reports, r)
 		wrong += r.Count()

@@ -169,7 +169,7 @@ func checkDir(dir string, add func(verdict, string, string, ...any)) {
 	for at != "/" {
 		info, err := store.Stat(at)
 		if err == nil && !info.Dir {
-			add(fail, "checkpoint directory", "%s is a file", at)
+			add(fail, "checkpoint directory", "%s is a file", fs.URI(store, at))
 			return
 		}
 		if err == nil {
@@ -178,9 +178,9 @@ func checkDir(dir string, add func(verdict, string, string, ...any)) {
 		at = filepath.Dir(at)
 	}
 	if at == path {
-		add(pass, "checkpoint directory", "%s", path)
+		add(pass, "checkpoint directory", "%s", fs.URI(store, path))
 	} else {
-		add(pass, "checkpoint directory", "%s (will be made in %s)", path, at)
+		add(pass, "checkpoint directory", "%s (will be made in %s)", fs.URI(store, path), fs.URI(store, at))
 	}
 }
 
@@ -217,7 +217,7 @@ func missingFolder(s connector.Sink) (string, bool) {
 		return "", false
 	}
 	_, err := t.Store().Stat(t.Root())
-	return t.Root(), errors.Is(err, fs.ErrNotExist)
+	return fs.URI(t.Store(), t.Root()), errors.Is(err, fs.ErrNotExist)
 }
 
 // checkSink says what a sink guarantees, and why.

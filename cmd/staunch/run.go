@@ -22,6 +22,7 @@ import (
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fault"
+	"staunch/fs"
 	"staunch/fs/mem"
 	"staunch/job"
 	jobp "staunch/job/protocol"
@@ -124,7 +125,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 		store, path = mem.New().Client("select"), "/select"
 	}
 	if !j.Select {
-		log.Info("checkpoints", "job", j.Name, "dir", filepath.Join(path, j.Name), "interval", ck.Interval)
+		log.Info("checkpoints", "job", j.Name, "dir", fs.URI(store, filepath.Join(path, j.Name)), "interval", ck.Interval)
 	}
 	rs, err := j.Conf.Restart()
 	if err != nil {
