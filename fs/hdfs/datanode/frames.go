@@ -66,11 +66,5 @@ func (f *frames) makeRoom() {
 	}
 }
 
-// buffered reports whether a whole message is there without reading.
-func (f *frames) buffered() bool {
-	length, n := binary.Uvarint(f.buf[f.r:f.w])
-	return n > 0 && uint64(f.w-f.r-n) >= length
-}
-
 // timedOut reports whether err only means that a deadline passed.
 func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
