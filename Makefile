@@ -9,9 +9,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 BIN     := bin/staunch
 export CGO_ENABLED := 0
 
-# how long and how hard; e.g. `make sim SEEDS=2000`, `make crash KILLS=60`
+# how long and how hard; e.g. `make sim SEEDS=2000`, `make crash KILLS=300 STORE=hdfs`
 SEEDS ?= 200
 KILLS ?= 60
+STORE ?= local,hdfs
 RECORDS ?= 10000000
 ROUNDS ?= 3
 
@@ -51,8 +52,8 @@ test: ## everything that must pass: install, build, lint, unit, peers
 bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)
 	$(BINARIES) FLINK_TM_MEM=$${FLINK_TM_MEM:-4g} $(PEERS) kafka flink -- $(GO) run ./bench -records $(RECORDS) -rounds $(ROUNDS)
 
-crash: build-failpoint ## the process killed at each failpoint and at random on real servers (KILLS)
-	$(BINARIES) $(PEERS) kafka -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -v
+crash: build-failpoint ## the process killed at each failpoint and at random, HDFS failing over meanwhile (KILLS, STORE)
+	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 120m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -store $(STORE) -v
 
 sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
 	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)

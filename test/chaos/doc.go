@@ -1,3 +1,4 @@
-// Package chaos kills the real program on real servers: at each failpoint of the protocol and at random, with the broker restarted in between
-// and a reader of the table watching. What counts is what readers that are not ours find at the end (DuckDB, the independent verifier).
+// Package chaos kills the real program on real servers, with its table on the local disk and on HDFS: at each failpoint of the protocol and at
+// random, while NameNodes fail over in each of three ways, a DataNode and the Kafka broker are killed, and a reader watches the table. What counts is
+// what readers that are not ours find at the end and all the time (DuckDB, the independent verifier, both by WebHDFS).
 package chaos
