@@ -275,3 +275,27 @@ func (c *cleaner) log(store fs.FS, dir, ext string) *log.Log {
 	}
 	return l
 }
+
+// Leftovers judges paths that were listed in a table's temporary folder before the call: those that may be deleted whatever their age, because
+// their attempts have ended and nothing names them.
+func Leftovers(e env.Env, job Job, t Table, listed []string, stopped func() bool) ([]string, error) {
+	c := &cleaner{env: e, job: job, opt: Options{Stopped: stopped}}
+	if err := c.alone(t); err != nil {
+		return nil, err
+	}
+	l := Listing{Root: t.Root}
+	for _, p := range listed {
+		l.Temporary = append(l.Temporary, Found{Path: p})
+	}
+	s, err := c.readTable(t)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range Judge(l, s, e.Now(), 0).Remove {
+		if r.Kind == Pending {
+			out = append(out, r.Path)
+		}
+	}
+	return out, nil
+}

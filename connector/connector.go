@@ -46,6 +46,8 @@ type Table struct {
 type Factory struct {
 	Name    string
 	Options []config.Option
+	// Own are options that Flink does not know, set by SET 'staunch.table.<table>.<option>'.
+	Own []config.Option
 	// Metadata names the metadata keys and their types.
 	Metadata map[string]types.Type
 	Source   func(Table) (Source, error)
@@ -69,6 +71,10 @@ type Context struct {
 	NextCheckpoint func() account.CheckpointID
 	// Stopped reports whether the subtask is being cancelled: waiting for a store that does not answer ends then. Nil means never.
 	Stopped func() bool
+	// Leftovers gives, of paths that were listed in the temporary folder of the table at root *before* the call, those that may be deleted by
+	// exact name: files of ended attempts of this job that nothing names. It reads logs and may wait for a store until stopped (nil: never) says
+	// so. Nil: not known, nothing is deleted.
+	Leftovers func(root string, listed []string, stopped func() bool) ([]string, error)
 }
 
 // Split is one replayable part of a source, and where reading it stands.

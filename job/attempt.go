@@ -176,7 +176,7 @@ func (a *attempt) start() error {
 func (a *attempt) context(s *source, k int) connector.Context {
 	return connector.Context{Env: a.env, Log: a.log, Metrics: a.metrics.With("task", s.Name, "subtask", fmt.Sprint(k)), Job: a.spec.ID, Subtask: k,
 		Parallelism: a.spec.Graph.Parallelism, Epoch: a.store.Epoch(), Attempt: a.n,
-		NextCheckpoint: func() account.CheckpointID { return account.CheckpointID(a.next.Load()) }}
+		NextCheckpoint: func() account.CheckpointID { return account.CheckpointID(a.next.Load()) }, Leftovers: a.leftovers}
 }
 
 // discoverFirst restores a source's splits, finds new ones, and gives each subtask its own.

@@ -258,5 +258,9 @@ func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict
 			}
 		}
 	}
+	if s.Table != nil && j.Conf.TableOptions(s.Table.Name).String("temporary-cleanup") == "before-write" {
+		add(warn, "sink "+name, "temporary-cleanup = before-write is not needed: names are unique and files of ended attempts are ignored; "+
+			"set it to never once no writer that empties folders runs any more, and use `staunch clean`")
+	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Factory makes the sinks of `'connector' = 'filesystem'`.
-var Factory = connector.Factory{Name: "filesystem", Options: options, Sink: newSink}
+var Factory = connector.Factory{Name: "filesystem", Options: options, Own: StaunchOptions, Sink: newSink}
 
 // sink is one table. It is shared by the writers of all subtasks and does not change, but for the probe's result.
 type sink struct {
@@ -32,6 +32,8 @@ type sink struct {
 	layout      layout
 	roll        rolling
 	parallelism int
+	// cleanup: leftovers of ended attempts are deleted from a task's folder before its first file.
+	cleanup bool
 	// schema is the table's columns and partition keys as JSON, for the footers.
 	schema string
 	commit *partitionCommit
@@ -92,7 +94,7 @@ func (s *sink) bind(t connector.Table, v config.Values) (err error) {
 	if s.parallelism, err = v.Int(keyParallelism); err != nil {
 		return err
 	}
-	own, _, err := config.NewValues(t.Staunch.Owner(), only(t.Staunch, keyDateStyle), nil).Check(StaunchOptions)
+	own, err := ownOptions(t)
 	if err != nil {
 		return err
 	}
@@ -100,6 +102,11 @@ func (s *sink) bind(t connector.Table, v config.Values) (err error) {
 	if err != nil {
 		return err
 	}
+	cleanup, err := own.Enum(keyCleanup)
+	if err != nil {
+		return err
+	}
+	s.cleanup = cleanup == cleanupBeforeWrite
 	s.layout = layout{defaultName: v.String(keyDefaultName), epochDay: style == dateEpochDay, zone: t.Zone}
 	if err := s.layout.keysOf(t); err != nil {
 		return err
@@ -117,11 +124,17 @@ func (s *sink) bind(t connector.Table, v config.Values) (err error) {
 	return err
 }
 
-func only(v config.Values, key string) map[string]string {
-	if !v.Has(key) {
-		return nil
+// ownOptions checks the table's options in its staunch section. Those of a format, `<format>.<option>`, are the format's.
+func ownOptions(t connector.Table) (config.Values, error) {
+	raw, at := map[string]string{}, map[string]config.Position{}
+	for _, k := range t.Staunch.Keys() {
+		owner, _, _ := strings.Cut(k, ".")
+		if _, format := t.Formats(owner); !format {
+			raw[k], at[k] = t.Staunch.String(k), t.Staunch.At(k)
+		}
 	}
-	return map[string]string{key: v.String(key)}
+	own, _, err := config.NewValues(t.Staunch.Owner(), raw, at).Check(StaunchOptions)
+	return own, err
 }
 
 // openFormat makes the format for the columns that stand in files.

@@ -31,8 +31,9 @@ const (
 	keyTimePattern    = "partition.time-extractor.timestamp-pattern"
 	keyTimeFormatter  = "partition.time-extractor.timestamp-formatter"
 	keyParallelism    = "sink.parallelism"
-	// keyDateStyle is an option of Staunch's own.
+	// Options of Staunch's own.
 	keyDateStyle = "partition.date-style"
+	keyCleanup   = "temporary-cleanup"
 )
 
 const (
@@ -41,6 +42,8 @@ const (
 	policySuccessFile    = "success-file"
 	dateISO              = "iso"
 	dateEpochDay         = "epoch-day"
+	cleanupNever         = "never"
+	cleanupBeforeWrite   = "before-write"
 )
 
 // options are the connector's own; those of the format are added to them.
@@ -91,6 +94,9 @@ var options = []config.Option{
 var StaunchOptions = []config.Option{
 	{Key: keyDateStyle, Type: config.TypeEnum, Enum: []string{dateISO, dateEpochDay}, Default: dateISO,
 		Doc: "How a DATE partition column names its folder: 2024-01-02, as Hive and Spark expect it, or 19724, the day number, as Flink writes it."},
+	{Key: keyCleanup, Type: config.TypeEnum, Enum: []string{cleanupNever, cleanupBeforeWrite}, Default: cleanupNever,
+		Doc: "before-write: before its first file of a checkpoint each task lists its temporary folder and deletes, one by one, files of ended attempts of " +
+			"this job that nothing names. An aid for the change from writers that empty the folder; names are unique, so that it is never needed."},
 }
 
 func positiveSize(s string) error {

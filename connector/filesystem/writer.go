@@ -55,9 +55,11 @@ type writer struct {
 	// done are closed files that no Prepare has handed over, with what is left to make durable.
 	done []connector.Committable
 	left durability
-	// folder is the temporary folder of checkpoint folderID.
+	// folder is the temporary folder of checkpoint folderID; swept is the one that was cleaned up last.
 	folder    string
 	folderID  account.CheckpointID
+	swept     string
+	sweep     func(folder string)
 	checked   map[string]bool
 	lastCheck time.Time
 	buffers   [][]byte
@@ -85,6 +87,9 @@ func (s *sink) NewWriter(ctx connector.Context) (connector.Writer, error) {
 		attempt: fmt.Sprintf("%d.%d", ctx.Epoch, ctx.Attempt), epoch: ctx.Epoch, subtask: ctx.Subtask,
 		parts: newLookup(&s.layout), checked: map[string]bool{}, cols: make([]*changelog.Column, len(s.fileColumns)),
 		lastCheck: ctx.Env.Now()}
+	if s.cleanup && ctx.Leftovers != nil {
+		w.sweep = func(folder string) { s.sweep(ctx, w.wait, folder) }
+	}
 	return w, nil
 }
 
@@ -253,6 +258,10 @@ func (w *writer) create(f *file) error {
 	var err error
 	for range maxTries {
 		w.name(f)
+		if w.sweep != nil && w.swept != w.folder {
+			w.sweep(w.folder)
+			w.swept = w.folder
+		}
 		err = w.wait.through(func() (err error) {
 			if f.handle, err = w.store.Create(f.pending); errors.Is(err, fs.ErrUnavailable) {
 				w.name(f)

@@ -34,6 +34,10 @@ a column. The format's options come to them, with the format's name and a dot be
 			}
 		}
 		options(&b, c.Options, "")
+		if len(c.Own) > 0 {
+			b.WriteString("\nOptions of Staunch's own, which Flink's WITH clause would refuse, written `SET 'staunch.table.<table>.<option>' = '...'`:\n")
+			options(&b, c.Own, "")
+		}
 	}
 	return b.String()
 }
