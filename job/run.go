@@ -71,6 +71,9 @@ func (j *Job) jitter() float64 {
 	return float64(int(b[0])<<8|int(b[1])) / 65536
 }
 
+// Epoch is this process's epoch, 0 before its begin stands.
+func (j *Job) Epoch() account.Epoch { return j.epoch() }
+
 func (j *Job) epoch() account.Epoch {
 	if j.store == nil {
 		return 0

@@ -323,8 +323,14 @@ func (s *Store) Tree() []string {
 	return list
 }
 
+// Found is a file and its length.
+type Found struct {
+	Path string
+	Size int
+}
+
 // Files lists the files below dir in order, past all hooks: it is for judges.
-func (s *Store) Files(dir string) (paths []string) {
+func (s *Store) Files(dir string) (found []Found) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, _, err := s.find(Op{}, dir)
@@ -337,12 +343,12 @@ func (s *Store) Files(dir string) (paths []string) {
 			if p := path + "/" + n.names[i]; k.dir {
 				walk(p, k)
 			} else {
-				paths = append(paths, p)
+				found = append(found, Found{p, len(k.data)})
 			}
 		}
 	}
 	walk(strings.TrimSuffix(dir, "/"), n)
-	return paths
+	return found
 }
 
 // Content is what stands in a file, past all hooks; nil if it is not there.

@@ -20,6 +20,9 @@ type broker struct {
 	every      time.Duration
 	began      time.Time
 	latest     bool // reading starts at what is there when it is first asked for
+	// appear is when each partition is added, after the beginning; nil: all are there. interval is how often a job looks.
+	appear   []time.Duration
+	interval time.Duration
 
 	// A scripted topic has one partition that holds what a test produces, and ends once it is closed.
 	scripted bool
@@ -91,12 +94,20 @@ var schema = changelog.Schema{
 	{Name: "dt", Type: types.String_},
 }
 
-// available is the number of records of a partition that are there now.
-func (b *broker) available() int64 {
+// available is the number of records of partition p that are there now.
+func (b *broker) available(p int) int64 {
 	if b.scripted {
 		return b.records
 	}
-	return min(int64(b.s.now.Sub(b.began)/b.every), b.records)
+	return max(0, min(int64(b.s.now.Sub(b.began.Add(b.since(p)))/b.every), b.records))
+}
+
+// since is when partition p was added.
+func (b *broker) since(p int) time.Duration {
+	if b.appear == nil {
+		return 0
+	}
+	return b.appear[p]
 }
 
 func (b *broker) Bounded() bool    { return true }
@@ -115,14 +126,14 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 	}
 	var out []connector.Split
 	for p := range e.b.partitions {
-		if id := fmt.Sprintf("%s-%d", e.b.topic, p); !have[id] {
+		if id := fmt.Sprintf("%s-%d", e.b.topic, p); !have[id] && e.b.s.now.Sub(e.b.began) >= e.b.since(p) {
 			state, err := json.Marshal(p)
 			if err != nil {
 				return nil, err
 			}
 			at := int64(0)
 			if e.b.latest {
-				at = e.b.available()
+				at = e.b.available(p)
 			}
 			out = append(out, connector.Split{ID: id, Position: at, State: state})
 		}
@@ -130,7 +141,7 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 	return out, nil
 }
 
-func (e *enumerator) Interval() time.Duration { return 0 }
+func (e *enumerator) Interval() time.Duration { return e.b.interval }
 
 func (e *enumerator) Assign(s connector.Split, n int) int { return int(s.ID[len(s.ID)-1]-'0') % n }
 
@@ -179,13 +190,13 @@ func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
 	if r.b.polled != nil {
 		r.b.polled()
 	}
-	ended := true
+	ended := r.whole()
 	for range r.splits {
 		i := r.next % len(r.splits)
 		r.next++
 		s, p := &r.splits[i], r.parts[i]
 		ended = ended && s.Position >= r.b.records && (!r.b.scripted || r.b.closed)
-		n := min(r.b.available()-s.Position, int64(1+r.b.s.rng.IntN(8)))
+		n := min(r.b.available(p)-s.Position, int64(1+r.b.s.rng.IntN(8)))
 		if n <= 0 {
 			continue
 		}
@@ -216,6 +227,17 @@ func (r *reader) Poll(b *changelog.Batch) (connector.Status, error) {
 		return connector.Ended, nil
 	}
 	return connector.Waiting, nil
+}
+
+// whole reports whether the reader has every partition that will ever be its own. Before that a bounded topic has not ended.
+func (r *reader) whole() bool {
+	mine := 0
+	for p := range r.b.partitions {
+		if p%r.ctx.Parallelism == r.ctx.Subtask {
+			mine++
+		}
+	}
+	return r.b.appear == nil || len(r.splits) >= mine
 }
 
 func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {

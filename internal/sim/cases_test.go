@@ -408,7 +408,7 @@ func case05(c *script) {
 	c.written(1)
 	c.checkpoint()
 	c.sees("at the end", 0, 3)
-	if n := len(c.table().rows); n != 3 {
+	if n := len(c.table().files); n != 3 {
 		c.failf("%d files in dt=a", n)
 	}
 	if left := c.pending(); len(left) != 1 || c.count(func(op mem.Op) bool { return moves(op, "") }) != 3 {
@@ -552,7 +552,7 @@ func case11Late(c *script) {
 	c.checkpoint()
 	c.sees("after the late row", 0, 3)
 	c.expectHours("after the late row")
-	if n := len(c.table().rows); n != 3 {
+	if n := len(c.table().files); n != 3 {
 		c.failf("%d files", n)
 	}
 	if again := c.success10(); !again.Equal(at) {

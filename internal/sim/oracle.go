@@ -1,24 +1,23 @@
 package sim
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"staunch/account"
 	"staunch/commit"
-	"staunch/fs"
 	"staunch/fs/mem"
 	"staunch/log"
 )
 
 const (
-	jobs = "/checkpoints"
-	name = "orders"
+	jobs        = "/checkpoints"
+	otherJobs   = "/other-checkpoints"
+	strangeJobs = "/strange-checkpoints"
+	name        = "orders"
 )
 
 // roots are the tables that a job may have: the first takes the rows, the second what the first leaves out as well.
@@ -27,10 +26,14 @@ var roots = []string{"/lake", "/pond"}
 // oracle looks at the tables from outside.
 type oracle struct {
 	client  *mem.Client
+	store   *mem.Store
 	b       *broker
 	tables  []*lake
 	lost    map[string]bool // final names of files that the job reported as lost
 	removed map[string]bool // pending names that the outsider removed
+	foreign map[string]bool // files that somebody else put at final names
+	gone    map[string]bool // files that another program compacted, and what it made of them
+	moved   bool            // what readers see may have changed since the last look
 }
 
 // lake is one table.
@@ -39,7 +42,10 @@ type lake struct {
 	root      string
 	success   success
 	log       *log.Log
-	rows      map[string][]record // parsed visible files
+	files     map[string]*visible
+	at        map[record]string // the file of each visible record
+	declared  map[string]int    // success files, by the last look that saw them
+	looks     int
 	certified map[string]bool
 	second    bool            // a second INSERT brings what the first leaves out
 	excused   map[record]bool // records that the job reported as lost
@@ -60,15 +66,23 @@ func (l *lake) takes(k kind) bool {
 	return k == row || k == filtered && (l.root != roots[0] || l.second)
 }
 
+// visible is a file that readers see.
+type visible struct {
+	rows []record
+	size int
+	seen int // the last look that saw it
+}
+
 type record struct {
 	Part int   `json:"part"`
 	Off  int64 `json:"off"`
 }
 
 func newOracle(w *world) *oracle {
-	o := &oracle{b: w.b, lost: map[string]bool{}, removed: map[string]bool{}}
+	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{}}
 	for i := range w.tables {
-		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, rows: map[string][]record{}, certified: map[string]bool{}, excused: map[record]bool{}})
+		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{},
+			certified: map[string]bool{}, excused: map[record]bool{}})
 	}
 	o.reopen(w)
 	return o
@@ -92,50 +106,27 @@ func (o *oracle) of(p string) *lake {
 	return nil
 }
 
-// visible lists what a reader of the table sees: no hidden folders, only the format's extension.
-func (l *lake) visible() ([]string, error) {
-	var out []string
-	var walk func(dir string) error
-	walk = func(dir string) error {
-		list, err := l.o.client.List(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, i := range list {
-			p := path.Join(dir, i.Name)
-			switch {
-			case strings.HasPrefix(i.Name, "_") || strings.HasPrefix(i.Name, "."):
-			case i.Dir:
-				if err := walk(p); err != nil {
-					return err
-				}
-			case strings.HasSuffix(i.Name, ".json"):
-				out = append(out, p)
-			}
-		}
-		return nil
-	}
-	return out, walk(l.root)
-}
-
+// read parses a file's rows.
 func (o *oracle) read(p string) ([]record, error) {
-	b, err := fs.ReadFile(o.client, p)
-	if err != nil {
-		return nil, err
-	}
 	var out []record
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	for sc.Scan() {
-		var r record
-		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("torn file %s: %w", p, err)
+	for line := range bytes.Lines(o.store.Content(p)) {
+		r, ok := parse(line)
+		if !ok {
+			return nil, find(Torn, "P1: the visible file %s has the line %q", p, line)
 		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// parse reads a line as the JSON format writes it. Anything else is no whole row.
+func parse(line []byte) (r record, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"part":`))
+	part, rest, ok1 := bytes.Cut(rest, []byte(`,"off":`))
+	off, rest, ok2 := bytes.Cut(rest, []byte("}\n"))
+	p, err1 := strconv.Atoi(string(part))
+	n, err2 := strconv.ParseInt(string(off), 10, 64)
+	return record{p, n}, ok && ok1 && ok2 && len(rest) == 0 && err1 == nil && err2 == nil
 }
 
 // check holds at every moment: nothing torn, nothing twice, nothing vanishes. cut says that a power cut may have taken renames back.
@@ -150,69 +141,107 @@ func (o *oracle) check(cut bool) error {
 
 func (l *lake) check(cut bool) error {
 	o := l.o
-	files, err := l.visible()
+	l.looks++
+	var new []mem.Found
+	successes := 0
+	for _, f := range o.store.Files(l.root) {
+		switch data := strings.HasSuffix(f.Path, ".json"); {
+		case strings.HasSuffix(f.Path, "/_SUCCESS"):
+			l.declared[f.Path] = l.looks
+			successes++
+			continue
+		case !data || o.foreign[f.Path]:
+			continue
+		case hidden(f.Path[len(l.root):]): // a reader of **/*.json looks into hidden folders, too
+			return find(Torn, "P1: %s ends like a data file and is not one", f.Path)
+		}
+		v := l.files[f.Path]
+		if v == nil {
+			new = append(new, f)
+			continue
+		}
+		if v.seen = l.looks; v.size != f.Size {
+			return find(Torn, "P1: the visible file %s had %d bytes and has %d", f.Path, v.size, f.Size)
+		}
+	}
+	for f, v := range l.files {
+		if v.seen == l.looks {
+			continue
+		}
+		if !cut && !o.gone[f] {
+			return find(Vanished, "a visible file vanished: %s", f)
+		}
+		for _, r := range v.rows {
+			delete(l.at, r)
+		}
+		delete(l.files, f)
+	}
+	for _, f := range new {
+		if err := l.appears(f); err != nil {
+			return err
+		}
+	}
+	return l.successes(successes, cut)
+}
+
+// appears takes note of a file that became visible.
+func (l *lake) appears(f mem.Found) error {
+	rows, err := l.o.read(f.Path)
 	if err != nil {
 		return err
 	}
-	now := map[string]bool{}
-	seen := map[record]string{}
-	for _, f := range files {
-		now[f] = true
-		rows, ok := l.rows[f]
-		if !ok {
-			if rows, err = o.read(f); err != nil {
-				return err
-			}
-			l.rows[f] = rows
+	l.files[f.Path] = &visible{rows, f.Size, l.looks}
+	for _, r := range rows {
+		if other, twice := l.at[r]; twice {
+			return find(Doubled, "P1: record %d of partition %d is visible twice, in %s and %s", r.Off, r.Part, other, f.Path)
 		}
-		for _, r := range rows {
-			if other, twice := seen[r]; twice {
-				return fmt.Errorf("P1: record %d of partition %d is visible twice, in %s and %s", r.Off, r.Part, other, f)
-			}
-			seen[r] = f
-			if r.Part >= o.b.partitions || r.Off >= o.b.records || !l.takes(o.b.kind(r.Part, r.Off)) {
-				return fmt.Errorf("P1: record %d of partition %d in %s must not be in the table", r.Off, r.Part, f)
-			}
+		l.at[r] = f.Path
+		if r.Part >= l.o.b.partitions || r.Off >= l.o.b.records || !l.takes(l.o.b.kind(r.Part, r.Off)) {
+			return find(Strange, "P1: record %d of partition %d in %s must not be in the table", r.Off, r.Part, f.Path)
 		}
-	}
-	if err := l.early(); err != nil && !cut {
-		return err
-	}
-	for f := range l.rows {
-		if now[f] {
-			continue
-		}
-		if !cut {
-			return fmt.Errorf("a visible file vanished: %s", f)
-		}
-		delete(l.rows, f)
 	}
 	return nil
 }
 
-// early finds a partition that is declared complete and has no file yet.
-func (l *lake) early() error {
-	if l.success == never {
-		return nil
-	}
-	has := map[string]bool{}
-	for f := range l.rows {
-		has[path.Dir(f)] = true
-	}
-	for f := range l.o.lost {
-		has[path.Dir(f)] = true
-	}
-	list, err := l.o.client.List(l.root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, i := range list {
-		d := path.Join(l.root, i.Name)
-		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err == nil && !has[d] {
-			return fmt.Errorf("partition %s is declared complete and has no file", d)
+// hidden reports whether a path below a table lies in a folder, or is a file, that readers pass over.
+func hidden(p string) bool { return strings.Contains(p, "/_") || strings.Contains(p, "/.") }
+
+// successes finds a partition that is declared complete before all of its files are there, and a declaration that is taken back.
+func (l *lake) successes(n int, cut bool) error {
+	if n < len(l.declared) {
+		for f, seen := range l.declared {
+			if seen != l.looks && !cut {
+				return find(Vanished, "%s vanished", f)
+			}
+			if seen != l.looks {
+				delete(l.declared, f)
+			}
 		}
 	}
-	return err
+	if l.success == never || cut {
+		return nil
+	}
+	for f := range l.declared {
+		if d := path.Dir(f); !l.has(d) {
+			return find(Early, "partition %s is declared complete and has no file", d)
+		}
+	}
+	return nil
+}
+
+// has reports whether a folder has a file, or had one that is lost.
+func (l *lake) has(dir string) bool {
+	for f := range l.files {
+		if path.Dir(f) == dir {
+			return true
+		}
+	}
+	for f := range l.o.lost {
+		if path.Dir(f) == dir {
+			return true
+		}
+	}
+	return false
 }
 
 // renaming is called before each rename into the table: the file must have been certified before.
@@ -234,7 +263,7 @@ func (l *lake) renaming(final string) error {
 		}
 	}
 	if !l.certified[final] {
-		return fmt.Errorf("P11: %s becomes visible without a certificate", final)
+		return find(Uncertified, "P11: %s becomes visible without a certificate", final)
 	}
 	return nil
 }
@@ -254,15 +283,9 @@ func (o *oracle) complete() error {
 
 func (l *lake) complete() error {
 	o := l.o
-	seen := map[record]bool{}
-	for _, rows := range l.rows {
-		for _, r := range rows {
-			seen[r] = true
-		}
-	}
 	for r := range l.excused {
-		if seen[r] {
-			return fmt.Errorf("P5: record %d of partition %d was reported lost and is visible", r.Off, r.Part)
+		if _, seen := l.at[r]; seen {
+			return find(WrongReport, "P5: record %d of partition %d was reported lost and is visible", r.Off, r.Part)
 		}
 	}
 	missing := 0
@@ -270,7 +293,7 @@ func (l *lake) complete() error {
 	for p := range o.b.partitions {
 		for off := range o.b.records {
 			r := record{p, off}
-			if l.takes(o.b.kind(p, off)) && !seen[r] && !l.excused[r] {
+			if _, seen := l.at[r]; l.takes(o.b.kind(p, off)) && !seen && !l.excused[r] {
 				if missing == 0 {
 					first = r
 				}
@@ -279,13 +302,13 @@ func (l *lake) complete() error {
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("P1, P6: the job ended and %d records are neither visible nor reported lost, the first: record %d of partition %d", missing, first.Off, first.Part)
+		return find(Missing, "P1, P6: the job ended and %d records are neither visible nor reported lost, the first: record %d of partition %d", missing, first.Off, first.Part)
 	}
-	return l.declared()
+	return l.allDeclared()
 }
 
-// declared holds once the job has ended: a partition has its success file unless a file of it is lost.
-func (l *lake) declared() error {
+// allDeclared holds once the job has ended: a partition has its success file unless a file of it is lost.
+func (l *lake) allDeclared() error {
 	if l.success == never {
 		return nil
 	}
@@ -296,7 +319,7 @@ func (l *lake) declared() error {
 		}
 	}
 	whole := map[string]bool{}
-	for f := range l.rows {
+	for f := range l.files {
 		whole[path.Dir(f)] = true
 	}
 	for d := range holes {
@@ -305,13 +328,13 @@ func (l *lake) declared() error {
 			continue
 		}
 		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err == nil {
-			return fmt.Errorf("partition %s is declared complete and a file of it is lost", d)
+			return find(Early, "partition %s is declared complete and a file of it is lost", d)
 		}
 		delete(whole, d)
 	}
 	for d := range whole {
 		if _, err := l.o.client.Stat(d + "/_SUCCESS"); err != nil {
-			return fmt.Errorf("the job ended and partition %s is not declared complete: %w", d, err)
+			return find(Undeclared, "the job ended and partition %s is not declared complete: %v", d, err)
 		}
 	}
 	return nil

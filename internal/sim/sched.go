@@ -221,6 +221,10 @@ func (s *sched) step() (bool, error) {
 	s.cur = c
 	_, more := c.next()
 	s.cur = nil
+	if more && c.p.dead { // it was killed in the middle
+		c.stop()
+		more = false
+	}
 	if !more {
 		c.done = true
 		c.p.all = slices.DeleteFunc(c.p.all, func(x *coroutine) bool { return x == c })

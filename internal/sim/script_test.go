@@ -129,7 +129,7 @@ func caught(t *testing.T, variant string, story func(*script)) {
 	}
 	err := play(1, KnownBad[i], story)
 	if err == nil {
-		t.Errorf("not found: %s", KnownBad[i].Rule)
+		t.Errorf("not found: %s", KnownBad[i].Without)
 		return
 	}
 	t.Logf("%s is found: %v", variant, err)
@@ -298,8 +298,8 @@ func (c *script) finish() {
 // visible gives the offsets that a reader of the table finds, in order.
 func (c *script) visible() (out []int64) {
 	c.must(c.o.check(false))
-	for _, rows := range c.table().rows {
-		for _, r := range rows {
+	for _, v := range c.table().files {
+		for _, r := range v.rows {
 			out = append(out, r.Off)
 		}
 	}

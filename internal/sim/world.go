@@ -15,9 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"staunch/account"
 	"staunch/audit"
-	"staunch/changelog"
 	cp "staunch/checkpoint/protocol"
 	"staunch/config"
 	"staunch/connector"
@@ -35,19 +33,22 @@ import (
 
 // Stats say what happened in a seed.
 type Stats struct {
-	Steps, Attempts, Kills, Pauses, Faults, Repeats, PowerCuts, Removed, Checkpoints, Files, Hard, Restarts int
+	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers,
+	Records, Checkpoints, Failed, Files, Restarts, Renamed, Skipped, Lost int
 }
 
 // world is one seed's story.
 type world struct {
 	seed    uint64
 	v       Variant
+	limits  Limits
 	rng     *rand.Rand
 	s       *sched
 	store   *mem.Store
 	b       *broker
 	o       *oracle
 	running []*run
+	procs   map[string]*run
 	par     int
 	tables  int
 	second  bool              // two INSERTs into the first table
@@ -58,19 +59,51 @@ type world struct {
 	retain  int
 	faults  float64
 	hard    bool // some faults are no outages
+	hdfs    bool // the store is a remote one: leases, and looks that lag
+	noise   int  // one of so many calls lets time pass
 	calm    bool // no more faults
 	accept  []string
 	trace   io.Writer
 	stats   Stats
 	err     error
-	cut     bool
 	done    bool
-	late    []string // folder deletes of the variant delete-before-write, which may be repeated
+
+	dir     string // of the checkpoints that the operator goes on with
+	twoDirs bool   // the job was started with both
+	refused int    // ordinary starts refused in a row
+	strikes int    // attempts of a variant that ended in a fault of the engine's own
+
+	when    []int // steps of the disturbances
+	acts    int
+	events  []Event
+	outage  time.Time
+	repeats []repeat
+
+	placed   []string          // entries of job logs that were put in their places since the last look
+	promised map[string]string // files by the completed checkpoint that promises them
+
+	damaged   string // the log entry that is damaged, and what stood there
+	undamaged []byte
+
+	late []string // folder deletes of the variant delete-before-write, which may be repeated
 }
+
+// role says what a start is for.
+type role uint8
+
+const (
+	ordinary role = iota
+	stranger      // with another checkpoint directory by mistake: must be refused
+	copied        // under another job's name over the same splits: must be refused
+)
 
 // run is one attempt: a process with its job.
 type run struct {
 	n       int
+	role    role
+	dir     string
+	calls   int // before which it asked who goes on
+	asked   int // whose fate was drawn
 	p       *process
 	client  *mem.Client
 	job     *job.Job
@@ -84,25 +117,72 @@ const maxSteps = 400_000
 
 // Run plays one seed and returns what the oracle found wrong. trace gets every call, if not nil.
 func Run(seed uint64, v Variant, trace io.Writer) (Stats, error) {
+	stats, _, err := Play(seed, v, Limits{}, trace)
+	return stats, err
+}
+
+// Play plays one seed's story, or less of it, and tells what happened.
+func Play(seed uint64, v Variant, limits Limits, trace io.Writer) (Stats, []Event, error) {
 	w := newWorld(seed, v, trace)
+	w.limits = limits
+	w.reduce()
+	w.wild()
 	w.start()
 	err := w.play()
 	w.end()
-	w.stats.Steps = w.s.steps
-	return w.stats, err
+	w.count()
+	return w.stats, w.events, err
+}
+
+// reduce applies the limits to what the seed drew.
+func (w *world) reduce() {
+	least := func(have *int, most int) {
+		if most > 0 {
+			*have = min(*have, most)
+		}
+	}
+	least(&w.b.partitions, w.limits.Partitions)
+	least(&w.tables, w.limits.Tables)
+	least(&w.par, w.limits.Parallelism)
+	if n := int64(w.limits.Records); n > 0 {
+		w.b.records = min(w.b.records, n)
+	}
+	if w.limits.Plain {
+		w.second, w.success = false, never
+	}
+	w.o = newOracle(w)
 }
 
 // end kills every process.
 func (w *world) end() {
 	for _, r := range w.running {
+		w.tally(r)
 		r.p.kill()
 	}
 }
 
+// tally adds up what a process says of itself.
+func (w *world) tally(r *run) {
+	st := r.job.Status()
+	w.stats.Checkpoints += int(st.Completed)
+	w.stats.Failed += int(st.FailedCount)
+	w.stats.Restarts += int(st.Restarts)
+	w.stats.Files += int(st.FilesVisible)
+	w.stats.Renamed += int(st.Counters.Renamed)
+	w.stats.Skipped += int(st.Counters.Skipped)
+	w.stats.Lost += int(st.Counters.Lost)
+}
+
+func (w *world) count() {
+	w.stats.Steps = w.s.steps
+	w.stats.Records = w.b.partitions * int(w.b.records)
+}
+
 func newWorld(seed uint64, v Variant, trace io.Writer) *world {
 	rng := rand.New(rand.NewPCG(seed, 0x5741554e4348))
-	w := &world{seed: seed, v: v, rng: rng, s: newSched(rng), store: mem.New(), trace: trace, par: 1 + rng.IntN(2), retain: 1 + rng.IntN(2)}
-	w.b = &broker{topic: "t", s: w.s, partitions: 1 + rng.IntN(3), records: int64(40 + rng.IntN(80)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
+	w := &world{seed: seed, v: v, rng: rng, s: newSched(rng), store: mem.New(), trace: trace, par: 1 + rng.IntN(2), retain: 1 + rng.IntN(2),
+		procs: map[string]*run{}, promised: map[string]string{}, dir: jobs, noise: 4}
+	w.b = &broker{topic: "t", s: w.s, partitions: 1 + rng.IntN(3), records: int64(50 + rng.IntN(100)), every: time.Duration(50+rng.IntN(150)) * time.Millisecond, began: w.s.now}
 	w.tables, w.success = 1+rng.IntN(2), success(rng.IntN(3))
 	w.second = rng.IntN(3) == 0
 	timeout := 10 * time.Minute
@@ -134,29 +214,40 @@ func (w *world) before(client string, op mem.Op) {
 	switch racing := (op.Kind == mem.Rename || op.Kind == mem.Stat) && !w.calm && len(w.alive()) > 1; {
 	case racing && w.rng.IntN(3) == 0: // two attempts are at the same files: spread them out
 		w.s.sleep(time.Duration(w.rng.IntN(300)) * time.Millisecond)
-	case w.rng.IntN(4) == 0:
+	case w.rng.IntN(w.noise) == 0:
 		w.s.sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond)
 	default:
 		w.s.pass()
 	}
-	if op.Kind == mem.Rename && strings.Contains(op.Path, "/staged-") && !w.calm && w.rng.IntN(60) == 0 && len(w.alive()) < 3 && w.stats.Attempts < 8 {
-		// The process stands still with an entry in its hand, while another one goes on, completes and cleans.
-		w.stats.Pauses++
-		w.start()
-		w.s.cur.p.until = w.s.now.Add(time.Duration(1+w.rng.IntN(15)) * time.Second)
-		w.s.pass()
+	if r := w.procs[client]; r != nil {
+		w.call(r, op)
 	}
-	if l := w.o.of(op.To); op.Kind == mem.Rename && l != nil && !strings.HasPrefix(op.To, l.root+"/_") {
+	w.notice(op)
+}
+
+// notice looks at a call that changes what readers see.
+func (w *world) notice(op mem.Op) {
+	l := w.o.of(op.Path)
+	if op.Kind == mem.Rename {
+		l = w.o.of(op.To)
+		if strings.Contains(op.To, "/log/") {
+			w.placed = append(w.placed, op.To)
+		}
+	}
+	if l == nil || op.Kind != mem.Rename && op.Kind != mem.Delete && op.Kind != mem.Write && op.Kind != mem.Create {
+		return
+	}
+	if op.Kind == mem.Write && !strings.HasSuffix(op.Path, ".json") {
+		return
+	}
+	w.o.moved = true
+	if op.Kind == mem.Rename && !strings.HasPrefix(op.To, l.root+"/_") {
 		cur := w.s.cur
 		w.s.cur = nil // the oracle's own calls do not wait
 		if err := l.renaming(op.To); err != nil {
 			w.fail(err)
 		}
 		w.s.cur = cur
-		if !w.calm && w.rng.IntN(60) == 0 && len(w.alive()) < 3 && w.stats.Attempts < 8 { // another attempt commits the same checkpoint
-			w.start()
-			w.s.sleep(time.Duration(w.rng.IntN(500)) * time.Millisecond)
-		}
 	}
 }
 
@@ -169,25 +260,6 @@ func (w *world) fail(err error) {
 // errHard is an answer that no waiting heals: the attempt fails and starts again inside its process.
 var errHard = errors.New("input/output error")
 
-func (w *world) fault(client string, op mem.Op) mem.Effect {
-	rate := w.faults
-	if op.Kind == mem.Rename {
-		rate *= 8
-	}
-	if w.calm || client == "oracle" || rate == 0 || w.rng.Float64() >= rate {
-		return mem.Effect{}
-	}
-	w.stats.Faults++
-	if w.hard && w.rng.IntN(4) == 0 {
-		w.stats.Hard++
-		return mem.Effect{Kind: []mem.EffectKind{mem.Fail, mem.Lost}[w.rng.IntN(2)], Err: []error{fs.ErrNoSpace, errHard}[w.rng.IntN(2)]}
-	}
-	if op.Kind == mem.Rename && w.rng.IntN(3) == 0 {
-		return mem.Effect{Kind: []mem.EffectKind{mem.Refuse, mem.DoneRefuse}[w.rng.IntN(2)]}
-	}
-	return mem.Effect{Kind: []mem.EffectKind{mem.Fail, mem.Lost}[w.rng.IntN(2)]}
-}
-
 // stores resolves every path in the process's own handle.
 type stores struct{ c *mem.Client }
 
@@ -196,21 +268,29 @@ func (s stores) Resolve(uri string) (fs.FS, string, error) { return s.c, uri, ni
 func formats(n string) (format.Factory, bool) { return json.Factory, n == "json" }
 
 // start begins one more attempt, as another process.
-func (w *world) start() {
+func (w *world) start() { w.launch(ordinary, w.dir, w.twoDirs) }
+
+// launch starts a process.
+func (w *world) launch(as role, dir string, takeOver bool) {
 	w.stats.Attempts++
 	n := w.stats.Attempts
-	r := &run{n: n, p: w.s.process(fmt.Sprintf("p%d", n))}
+	r := &run{n: n, role: as, dir: dir, p: w.s.process(fmt.Sprintf("p%d", n))}
 	r.client = w.store.Client(r.p.name)
 	w.running = append(w.running, r)
+	w.procs[r.p.name] = r
 	par := w.par
-	if w.rng.IntN(4) == 0 { // started again with another parallelism
-		par = 1 + w.rng.IntN(3)
+	if d := w.dice(aboutAct, -n, 0); d.n(4) == 0 && !w.limits.Plain { // started again with another parallelism
+		par = 1 + d.n(3)
 	}
-	spec := job.Spec{ID: name, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.client},
+	id := name
+	if as == copied {
+		id = name + "-copy"
+	}
+	spec := job.Spec{ID: id, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.client},
 		Graph:  dataflow.Graph{Parallelism: par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema}}},
-		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.client, CheckpointDir: jobs, Retain: w.retain, Checkpoints: w.opts,
+		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.client, CheckpointDir: dir, Retain: w.retain, Checkpoints: w.opts,
 		Restart: &protocol.FixedDelay{Attempts: 1000, Delay: time.Second}, Process: job.Process{Host: "sim", PID: n}, Accept: slices.Clone(w.accept),
-		AcceptWho: "oracle", Variant: w.v.job}
+		AcceptWho: "oracle", TakeOver: takeOver, Variant: w.v.job}
 	for _, l := range w.o.tables {
 		sink, err := w.sink(r, l)
 		if err != nil {
@@ -218,8 +298,8 @@ func (w *world) start() {
 			return
 		}
 		var used connector.Sink = sink
-		if w.v.deleteFirst {
-			used = deleting{sink, w, l}
+		if w.v.wrap != nil {
+			used = w.v.wrap(w, l, sink)
 		}
 		spec.Tables[l.root] = job.Table{Name: path.Base(l.root), Sink: sink}
 		spec.Sinks = append(spec.Sinks, l.root)
@@ -291,52 +371,78 @@ func (w *world) alive() (out []*run) {
 
 // play steps until the job has ended and everything holds.
 func (w *world) play() error {
-	acts := w.rng.IntN(7)
-	var when []int
-	for range acts {
-		when = append(when, 200+w.rng.IntN(6000))
-	}
-	slices.Sort(when)
 	quiet := 0
 	for !w.done {
 		if w.s.steps > maxSteps {
-			return fmt.Errorf("liveness: no end after %d steps; alive: %d", w.s.steps, len(w.alive()))
+			return find(Stuck, "liveness: no end after %d steps; alive: %d", w.s.steps, len(w.alive()))
 		}
-		for len(when) > 0 && w.s.steps >= when[0] {
-			when = when[1:]
-			if err := w.act(); err != nil {
-				return err
-			}
+		for len(w.when) > 0 && w.s.steps >= w.when[0] {
+			w.when = w.when[1:]
+			w.act()
 		}
-		if len(when) == 0 {
+		if len(w.when) == 0 {
 			if quiet++; quiet == 3000 {
 				w.calm = true
+				w.repair()
 			}
 		}
-		more, err := w.s.step()
-		if err == nil {
-			err = w.err
-		}
-		if err == nil {
-			err = w.reap()
-		}
-		if err == nil && w.s.steps%512 == 0 {
-			err = w.o.check(w.cut)
-		}
+		more, err := w.tick()
 		if err != nil {
 			return err
 		}
 		if !more && !w.done {
 			if len(w.alive()) > 0 {
-				return errors.New("liveness: every activity waits and no time-out is set")
+				return find(Stuck, "liveness: every activity waits and no time-out is set")
 			}
 			w.start()
 		}
 	}
-	// Whatever was under way may still arrive.
-	for range 3 {
-		if n := w.store.LateCount(); n > 0 {
-			_ = w.store.Repeat(w.rng.IntN(n)) // its answer reaches nobody
+	return w.finish()
+}
+
+// tick lets one thing happen and looks at it.
+func (w *world) tick() (bool, error) {
+	more, err := w.s.step()
+	if err != nil {
+		err = find(Engine, "%v", err)
+	} else if err = w.err; err == nil {
+		w.due()
+		if err = w.forks(); err == nil {
+			err = w.reap()
+		}
+	}
+	if err == nil && (w.o.moved || w.s.steps%2048 == 0) {
+		w.o.moved = false
+		err = w.o.check(false)
+	}
+	if err == nil {
+		err = w.err
+	}
+	return more, err
+}
+
+// finish waits for those who wake up after the job has ended and lets late requests arrive; then everything must hold.
+func (w *world) finish() error {
+	w.repair()
+	for _, r := range w.alive() {
+		r.p.until = w.s.now
+	}
+	for range 3000 {
+		if len(w.alive()) == 0 {
+			break
+		}
+		if more, err := w.tick(); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	for _, x := range w.repeats {
+		w.repeat(x.i)
+	}
+	if n := w.store.LateCount(); n > 0 {
+		for range 3 {
+			w.repeat(w.rng.IntN(n))
 		}
 	}
 	if err := w.o.complete(); err != nil {
@@ -356,60 +462,24 @@ func (w *world) audited() error {
 		}
 		rep, err := audit.Table(context.Background(), w.s.process("audit"), w.o.client, l.root, audit.Options{})
 		if err != nil {
-			return fmt.Errorf("audit: %w", err)
+			return find(Engine, "audit: %v", err)
 		}
-		if rep.Verdict != audit.Clean || len(rep.Jobs) != 1 || len(rep.Jobs[0].Losses) != lost {
+		ours, losses := false, 0
+		bad := rep.Problems
+		for _, j := range rep.Jobs {
+			if ours = ours || j.Job == name; j.Job == name {
+				losses = len(j.Losses)
+			}
+			bad = append(bad, j.Problems...)
+		}
+		bad = slices.DeleteFunc(bad, func(p audit.Problem) bool { return p.Path != "" && w.o.gone[p.Path] })
+		if len(bad) > 0 || !ours || losses != lost {
 			var b strings.Builder
 			if err := rep.Text(&b); err != nil {
 				return err
 			}
-			return fmt.Errorf("P11: the audit says:\n%s\nlost: %v", b.String(), w.o.lost)
+			return find(Audited, "P11: the audit says:\n%s\nlost: %v", b.String(), w.o.lost)
 		}
-	}
-	return nil
-}
-
-// act is one disturbance.
-func (w *world) act() error {
-	alive := w.alive()
-	pick := func() *run { return alive[w.rng.IntN(len(alive))] }
-	switch k := w.rng.IntN(12); {
-	case k < 4 && len(alive) > 0: // kill, and start again some time
-		w.kill(pick())
-		w.start()
-	case k < 6 && len(alive) < 3: // started twice
-		w.start()
-	case k < 8 && len(alive) > 0: // a pause, perhaps under another attempt
-		w.stats.Pauses++
-		pick().p.until = w.s.now.Add(time.Duration(1+w.rng.IntN(120)) * time.Second)
-		if w.rng.IntN(2) == 0 {
-			w.start()
-		}
-	case k < 10:
-		for range 1 + w.rng.IntN(4) {
-			if n := w.store.LateCount(); n > 0 {
-				w.stats.Repeats++
-				_ = w.store.Repeat(w.rng.IntN(n)) // its answer reaches nobody
-			}
-		}
-		if len(w.late) > 0 {
-			w.deleteFolder(w.late[w.rng.IntN(len(w.late))])
-		}
-	case k == 10:
-		w.remove()
-	default:
-		for _, r := range alive {
-			w.kill(r)
-		}
-		w.stats.PowerCuts++
-		w.store.PowerCut(func() bool { return w.rng.IntN(2) == 0 })
-		w.cut = true
-		w.o.reopen(w)
-		if err := w.o.check(true); err != nil {
-			return fmt.Errorf("after a power cut: %w", err)
-		}
-		w.cut = false
-		w.start()
 	}
 	return nil
 }
@@ -420,60 +490,79 @@ func (w *world) kill(r *run) {
 	r.p.kill()
 }
 
-// remove is the outsider: it takes one pending file away.
-func (w *world) remove() {
-	var pending []string
-	for _, line := range w.store.Tree() {
-		p, _, _ := strings.Cut(line, " ")
-		if strings.HasSuffix(p, ".pending") {
-			pending = append(pending, p)
-		}
-	}
-	if len(pending) == 0 || w.v.Name != Protocol.Name && w.v.Name != "missing-is-done" {
-		return
-	}
-	p := pending[w.rng.IntN(len(pending))]
-	if w.o.client.Delete(p) == nil {
-		w.stats.Removed++
-		w.o.removed[p] = true
-	}
-}
-
 var lossID = regexp.MustCompile(`--accept-lost (\S+)`)
 
 // reap looks at attempts that have ended.
 func (w *world) reap() error {
 	for _, r := range w.running {
-		if !r.ended {
+		if !r.ended || r.p.dead {
 			continue
 		}
 		r.ended = false
 		defer r.p.kill()
-		w.stats.Checkpoints += int(r.job.Status().Completed)
-		w.stats.Files += int(r.job.Status().FilesVisible)
-		w.stats.Restarts += int(r.job.Status().Restarts)
+		w.tally(r)
 		w.running = slices.DeleteFunc(w.running, func(x *run) bool { return x == r })
-		if r.err == nil {
-			w.done = true
-			return nil
-		}
-		switch fault.ClassOf(r.err) {
-		case fault.Fenced:
-		case fault.Lost:
-			if err := w.reported(r.err); err != nil {
-				return err
-			}
-		case fault.Transient, fault.Bug: // before its begin stands a process gives up at the first hard error
-			if !errors.Is(r.err, errHard) && !errors.Is(r.err, fs.ErrNoSpace) {
-				return fmt.Errorf("attempt %d ended with (%s): %w", r.n, fault.ClassOf(r.err), r.err)
-			}
-		default:
-			return fmt.Errorf("attempt %d ended with (%s): %w", r.n, fault.ClassOf(r.err), r.err)
+		if err := w.judge(r); err != nil || w.done {
+			return err
 		}
 		if len(w.alive()) == 0 {
 			w.start()
 		}
 		return nil
+	}
+	return nil
+}
+
+// judge says whether an attempt may end as it did.
+func (w *world) judge(r *run) error {
+	class := fault.ClassOf(r.err)
+	if r.role != ordinary {
+		return w.unwanted(r, class)
+	}
+	if class != fault.User {
+		w.refused = 0
+	}
+	switch {
+	case r.err == nil:
+		w.done = true
+		return nil
+	case class == fault.Fenced:
+		return w.fenced(r)
+	case class == fault.Lost:
+		return w.reported(r.err)
+	case class == fault.Damage && w.repair():
+		return nil
+	case class == fault.Damage && strings.Contains(r.err.Error(), "bytes long, but the file that was written for it"):
+		return find(FalseDamage, "attempt %d: %v", r.n, r.err)
+	case class == fault.User && w.twoDirs: // the other directory's attempt has gone on
+		if w.refused++; w.refused > 6 {
+			return find(Stuck, "every start is refused: %v", r.err)
+		}
+		w.dir = map[string]string{jobs: otherJobs, otherJobs: jobs}[r.dir]
+		return nil
+	case errors.Is(r.err, errHard), errors.Is(r.err, fs.ErrNoSpace): // before its begin stands a process gives up at the first hard error
+		return nil
+	}
+	if w.v.Name == Protocol.Name {
+		return find(Engine, "attempt %d ended with (%s): %v", r.n, class, r.err)
+	}
+	// A variant trips over itself: what stands in the store is judged, not that it noticed.
+	if w.strikes++; w.strikes < 4 {
+		return nil
+	}
+	if err := w.o.check(true); err != nil {
+		return err
+	}
+	if err := w.audited(); err != nil && findingOf(err) == Audited {
+		return err
+	}
+	return find(Engine, "attempt %d ended with (%s): %v", r.n, class, r.err)
+}
+
+// unwanted judges the end of a start that must be refused.
+func (w *world) unwanted(r *run, class fault.Class) error {
+	if r.err == nil {
+		return find(Accepted, "a %s ran to its end", [...]string{"", "start with another checkpoint directory", "copy of the job"}[r.role])
 	}
 	return nil
 }
@@ -492,7 +581,7 @@ func (w *world) reported(err error) error {
 				took = took || strings.TrimSuffix(path.Base(p), ".pending") == path.Base(f)
 			}
 			if !took || l == nil {
-				return fmt.Errorf("P5: %s was called lost, but nobody took it: %w", f, err)
+				return find(FalseLost, "P5: %s was called lost, but nobody took it: %v", f, err)
 			}
 		}
 		if m := lostOffsets.FindStringSubmatch(line); m != nil {
@@ -501,12 +590,12 @@ func (w *world) reported(err error) error {
 	}
 	all := lossID.FindAllStringSubmatch(err.Error(), -1)
 	if len(all) == 0 {
-		return fmt.Errorf("P6: a loss without an id to accept it by: %w", err)
+		return find(WrongReport, "P6: a loss without an id to accept it by: %v", err)
 	}
 	for _, m := range all {
 		w.accept = append(w.accept, m[1])
 	}
-	return nil
+	return w.othersFirst()
 }
 
 var lostOffsets = regexp.MustCompile(`^t-(\d+) offsets ([\d. ]+)$`)
@@ -524,48 +613,5 @@ func (l *lake) excuse(part, ranges string) {
 		for o := a; o <= b; o++ {
 			l.excused[record{p, o}] = true
 		}
-	}
-}
-
-// deleting is the variant delete-before-write.
-type deleting struct {
-	connector.Sink
-	w *world
-	l *lake
-}
-
-func (d deleting) NewWriter(ctx connector.Context) (connector.Writer, error) {
-	inner, err := d.Sink.NewWriter(ctx)
-	return &deletingWriter{Writer: inner, d: d, ctx: ctx}, err
-}
-
-type deletingWriter struct {
-	connector.Writer
-	d    deleting
-	ctx  connector.Context
-	last account.CheckpointID
-}
-
-func (x *deletingWriter) folder(id account.CheckpointID) string {
-	return fmt.Sprintf("%s/_DUMP_TEMPORARY/cp-%d/task-%d", x.d.l.root, id, x.ctx.Subtask)
-}
-
-// Write empties the folder of the next checkpoint before its first file, as the old protocol did. The request may arrive again later.
-func (x *deletingWriter) Write(b *changelog.Batch, splits []connector.Split) error {
-	if id := x.ctx.NextCheckpoint(); id != x.last {
-		x.last = id
-		x.d.w.deleteFolder(x.folder(id))
-		x.d.w.late = append(x.d.w.late, x.folder(id))
-	}
-	return x.Writer.Write(b, splits)
-}
-
-func (w *world) deleteFolder(dir string) {
-	list, err := w.o.client.List(dir)
-	if err != nil {
-		return
-	}
-	for _, i := range list {
-		_ = w.o.client.Delete(path.Join(dir, i.Name)) // gone already is as good
 	}
 }

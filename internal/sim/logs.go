@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"staunch/account"
+	"staunch/checkpoint"
+	"staunch/log"
+)
+
+// forks looks at new entries of the job's logs: each file is promised by one completed checkpoint.
+func (w *world) forks() error {
+	for _, p := range w.placed {
+		e, err := log.Decode(w.store.Content(p), p, log.Number(path.Base(p), ""))
+		if err != nil || e.Kind != account.KindComplete {
+			continue
+		}
+		var m checkpoint.Metadata
+		if err := json.Unmarshal(e.Body, &m); err != nil {
+			return find(Engine, "%s: %v", p, err)
+		}
+		for _, t := range m.Tables {
+			for _, f := range t.Files {
+				if by, twice := w.promised[f.Final]; twice && by != e.Nonce {
+					return find(Forked, "%s is promised by checkpoint %d in %s and by another one before", f.Final, m.ID, p)
+				}
+				w.promised[f.Final] = e.Nonce
+			}
+		}
+	}
+	w.placed = w.placed[:0]
+	return nil
+}
+
+// certified is a certificate as the oracle reads it.
+type certified struct {
+	account.Certificate
+	hash string
+	done *account.Done
+}
+
+// entries reads a log from outside, as far as it can be read.
+func (w *world) entries(dir string) (out []log.Entry) {
+	for _, f := range w.store.Files(dir) {
+		n := max(log.Number(path.Base(f.Path), ""), log.Number(path.Base(f.Path), ".staunch"))
+		if n == 0 {
+			continue
+		}
+		if e, err := log.Decode(w.store.Content(f.Path), f.Path, n); err == nil {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b log.Entry) int { return int(a.N - b.N) })
+	return out
+}
+
+// certificates are those of a table since its newest segment.
+func (w *world) certificates(l *lake) (out []*certified) {
+	for _, e := range w.entries(l.root + "/_staunch/" + name) {
+		switch e.Kind {
+		case account.KindSegment:
+			out = nil
+		case account.KindCertificate:
+			c := &certified{hash: e.SHA256}
+			if json.Unmarshal(e.Body, &c.Certificate) == nil {
+				out = append(out, c)
+			}
+		case account.KindDone:
+			var d account.Done
+			if json.Unmarshal(e.Body, &d) == nil {
+				for _, c := range out {
+					if c.hash == d.Certificate {
+						c.done = &d
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// claimed reports whether an attempt of the job has claimed every table.
+func (w *world) claimed() bool {
+	for _, l := range w.o.tables {
+		if !slices.ContainsFunc(w.entries(l.root+"/_staunch/"+name), func(e log.Entry) bool {
+			return e.Kind == account.KindClaim || e.Kind == account.KindSegment
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// fenced finds an attempt that was ended although it is the newest.
+func (w *world) fenced(r *run) error {
+	own := r.job.Epoch()
+	for _, l := range w.o.tables {
+		for _, e := range w.entries(l.root + "/_staunch/" + name) {
+			var c account.Claim
+			if e.Kind == account.KindClaim && json.Unmarshal(e.Body, &c) == nil && strings.HasPrefix(c.Log, strangeJobs) {
+				return find(Usurped, "attempt %d was ended by a start with another checkpoint directory and without --take-over", r.n)
+			}
+		}
+	}
+	for _, x := range w.procs {
+		if x != r && x.role == ordinary && (x.dir != r.dir || x.job.Epoch() > own) {
+			return nil
+		}
+	}
+	for _, e := range w.entries(r.dir + "/" + name + "/log") {
+		var by struct {
+			Epoch account.Epoch `json:"epoch"`
+		}
+		if json.Unmarshal(e.Body, &by) == nil && (by.Epoch > own || e.Kind == account.KindBegin && account.Epoch(e.N) > own) {
+			return nil
+		}
+	}
+	return find(Usurped, "attempt %d, epoch %d, was ended in favour of nobody: %v", r.n, own, r.err)
+}
+
+// othersFirst: with a loss the checkpoint's other files are committed (PROTOCOL.md 5).
+func (w *world) othersFirst() error {
+	for _, l := range w.o.tables {
+		for _, c := range w.certificates(l) {
+			if !slices.ContainsFunc(c.Files, func(f account.File) bool { return w.o.lost[f.Final] }) {
+				continue
+			}
+			for _, f := range c.Files {
+				if !w.o.lost[f.Final] && !w.o.gone[f.Final] && w.store.Content(f.Final) == nil {
+					return find(WrongReport, "a loss of checkpoint %d was reported before its file %s was committed", c.Checkpoint, f.Final)
+				}
+			}
+		}
+	}
+	return nil
+}
