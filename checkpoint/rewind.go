@@ -113,7 +113,7 @@ func (s *Store) Behind(target *Restored) (out []*Restored) {
 	return out
 }
 
-// Damage is what was read over (see OpenPast), the oldest first.
+// Damage is what was read over behind the newest entry at which the log may begin (see OpenPast).
 func (s *Store) Damage() []Damaged { return s.undone }
 
 // Newer reports whether a claim of this log's identity comes from a later history of it: this log is an older copy.
@@ -124,3 +124,6 @@ func (s *Store) Newer(c *account.Claim) bool {
 func (r *Restored) String() string {
 	return fmt.Sprintf("checkpoint %d of %s", r.ID, r.Time.UTC().Format("2006-01-02 15:04:05Z"))
 }
+
+// Next is the number of the entry that comes next, as far as is known.
+func (s *Store) Next() account.Epoch { return account.Epoch(s.log.Last() + 1) }

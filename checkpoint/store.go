@@ -96,17 +96,14 @@ func (s *Store) Load() error {
 		aerr := s.apply(e)
 		var torn *unreadable
 		if s.past && errors.As(aerr, &torn) {
-			s.log.Damaged = append(s.log.Damaged, Damaged{N: e.N, To: e.N, Err: aerr})
+			s.undone = append(s.undone, Damaged{N: e.N, To: e.N, Err: aerr})
 			continue
 		}
 		if aerr != nil {
 			return aerr
 		}
 	}
-	if n := len(s.log.Damaged); n > 0 {
-		s.undone = append(s.undone, s.log.Damaged...)
-		s.log.Damaged = nil
-	}
+	s.undone, s.log.Damaged = append(s.undone, s.log.Damaged...), nil // readOver forgot those below the newest beginning
 	if err != nil {
 		good := ""
 		if s.newest != nil {
@@ -182,7 +179,7 @@ func known(version int, what string) error {
 
 // anchor takes note of an entry at which the log may begin, and of the attempt that wrote it.
 func (s *Store) anchor(n int64, by account.Epoch, begin *account.Begin) {
-	s.anchors = append(s.anchors, n)
+	s.anchors, s.undone = append(s.anchors, n), nil // what cannot be read below is not needed
 	s.lastBy, s.last = by, nil
 	if begin != nil {
 		s.last = &BeginEntry{*begin, by}
@@ -315,15 +312,6 @@ func (s *Store) Clean(retain int) {
 			return
 		}
 		s.heads = s.heads[1:]
-	}
-	for len(s.undone) > 0 && s.undone[0].To < oldest { // read over when the job went back past them
-		for n := s.undone[0].N; n <= s.undone[0].To; n++ {
-			if err := s.log.Remove(n); err != nil {
-				s.slog.Warn("could not remove a damaged log entry; it does no harm", "log", s.dir, "entry", n, "error", err)
-				return
-			}
-		}
-		s.undone = s.undone[1:]
 	}
 	s.anchors = slices.DeleteFunc(s.anchors, func(n int64) bool { return n < oldest })
 	s.retained = slices.DeleteFunc(s.retained, func(r *Restored) bool { return r.at() < oldest })

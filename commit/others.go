@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"staunch/account"
 	"staunch/env"
 	"staunch/fault"
 	"staunch/fs"
@@ -13,8 +14,9 @@ import (
 )
 
 // CheckOthers refuses to start when another job's log in the same table covers one of the splits: each of its records would be there twice (two
-// copies of a statement file, a renamed one). Other jobs' logs are neither judged nor touched otherwise.
-func (t *Table) CheckOthers(splits []string) error {
+// copies of a statement file, a renamed one). Other jobs' logs are neither judged nor touched otherwise. With keep the overlap is excused, once and
+// for all, by an entry of this log.
+func (t *Table) CheckOthers(splits []string, keep bool) error {
 	base := path.Dir(t.dir)
 	dirs, err := t.store.List(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,7 +26,7 @@ func (t *Table) CheckOthers(splits []string) error {
 		return fmt.Errorf("list %s: %w", base, err)
 	}
 	for _, d := range dirs {
-		if !d.Dir || d.Name == path.Base(t.dir) {
+		if !d.Dir || d.Name == path.Base(t.dir) || t.state.Others[d.Name] {
 			continue
 		}
 		st, err := Read(t.env, t.store, path.Join(base, d.Name))
@@ -37,10 +39,17 @@ func (t *Table) CheckOthers(splits []string) error {
 				both = append(both, s)
 			}
 		}
+		if len(both) > 0 && keep {
+			k := account.Keep{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Others: []string{d.Name}, Time: t.env.Now().UTC()}
+			if err := t.append(account.KindKeep, k, t.stillOurs, log.Fenced); err != nil {
+				return err
+			}
+			continue
+		}
 		if len(both) > 0 {
 			return fault.Userf("table %s already has the records of %s from job %q (log %s): this job would write them again",
 				t.root, strings.Join(both, ", "), d.Name, path.Join(base, d.Name)).
-				WithHint("was the statement file copied or renamed? Set 'pipeline.name' to that job's id to continue it, or write to another table")
+				WithHint("was the statement file copied or renamed? Set 'pipeline.name' to that job's id to continue it, write to another table, or excuse the overlap with --on-newer-output keep")
 		}
 	}
 	return nil

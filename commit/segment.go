@@ -35,7 +35,7 @@ func (t *Table) segment() error {
 		return err
 	}
 	g := account.Segment{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Chain: t.state.Chain, ChainLogID: t.state.ChainLogID,
-		Splits: slices.Sorted(maps.Keys(t.state.Splits)), Time: t.env.Now().UTC()}
+		Splits: slices.Sorted(maps.Keys(t.state.Splits)), Greatest: t.state.Greatest, Others: slices.Sorted(maps.Keys(t.state.Others)), Time: t.env.Now().UTC()}
 	if t.state.Segment != nil {
 		g.Archives = append(g.Archives, t.state.Segment.Archives...)
 	}

@@ -48,6 +48,14 @@ type State struct {
 	ChainLogID string
 	// Splits are the source splits that the certificates cover.
 	Splits map[string]bool
+	// Greatest id of a checkpoint that any certificate names, superseded ones and those behind a segment too.
+	Greatest account.CheckpointID
+	// Kept is the newest keep of a rewind, as long as nothing was certified behind it.
+	Kept *account.Keep
+	// Superseding is the newest supersede, as long as it is not carried out.
+	Superseding *Superseding
+	// Others are the folders of other jobs' logs whose offsets may overlap with these.
+	Others map[string]bool
 	// Segment is the newest segment.
 	Segment  *account.Segment
 	SegmentN int64
@@ -56,6 +64,15 @@ type State struct {
 	// broken: a certificate does not follow the one before it. It is a fault only if no segment comes behind: below one a cleaner may have left
 	// any part of the entries.
 	broken error
+}
+
+// Superseding is a supersede entry as it stands in the log.
+type Superseding struct {
+	account.Supersede
+	Hash string
+	N    int64
+	// found are the superseded certificates that stand in front of it, behind the newest segment.
+	found []*Certified
 }
 
 func decode(e log.Entry, v any) error {
@@ -118,6 +135,7 @@ func (s *State) Apply(e log.Entry) error {
 		s.Certificates = append(s.Certificates, c)
 		s.Chain, s.ChainDone = account.ChainEnd{Certificate: c.Hash, Checkpoint: c.Checkpoint}, false
 		s.ChainLogID = c.LogID
+		s.Greatest, s.Kept = max(s.Greatest, c.Checkpoint), nil
 		for _, r := range c.Ranges {
 			s.covers(r.Split)
 		}
@@ -160,13 +178,71 @@ func (s *State) Apply(e log.Entry) error {
 		s.Claim = &claim
 		s.Certificates = nil
 		s.Chain, s.ChainDone, s.ChainLogID = g.Chain, true, g.ChainLogID
+		s.Greatest = max(s.Greatest, g.Chain.Checkpoint, g.Greatest)
+		s.excuse(g.Others)
 		for _, sp := range g.Splits {
 			s.covers(sp)
+		}
+	case account.KindKeep:
+		var k account.Keep
+		if err := decode(e, &k); err != nil {
+			return err
+		}
+		if k.Rewind != "" {
+			s.Kept = &k
+		}
+		s.excuse(k.Others)
+	case account.KindSupersede:
+		x := &Superseding{Hash: e.SHA256, N: e.N}
+		if err := decode(e, &x.Supersede); err != nil {
+			return err
+		}
+		s.supersede(x)
+	case account.KindRewound:
+		var r account.Rewound
+		if err := decode(e, &r); err != nil {
+			return err
+		}
+		if s.Superseding != nil && s.Superseding.Hash == r.Supersede {
+			s.Superseding = nil
 		}
 	default:
 		return fault.New(fault.Damage, "entry %d is of the unknown kind %q; the log was written by a newer version", e.N, e.Kind)
 	}
 	return nil
+}
+
+// supersede ends the chain at the target again.
+func (s *State) supersede(x *Superseding) {
+	gone := map[string]bool{}
+	for _, h := range x.Certificates {
+		gone[h] = true
+	}
+	rest := s.Certificates[:0:0]
+	for _, c := range s.Certificates {
+		if gone[c.Hash] {
+			x.found = append(x.found, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	s.Certificates, s.Superseding, s.Kept = rest, x, nil
+	s.Chain, s.ChainLogID = x.Target, x.TargetLogID
+	last := s.Find(x.Target.Certificate)
+	s.ChainDone = x.Target.Certificate != "" && (last == nil || last.Done != nil) // behind a segment all is done
+	s.Splits = nil
+	for _, split := range x.Splits {
+		s.covers(split)
+	}
+}
+
+func (s *State) excuse(others []string) {
+	for _, o := range others {
+		if s.Others == nil {
+			s.Others = map[string]bool{}
+		}
+		s.Others[o] = true
+	}
 }
 
 func (s *State) covers(split string) {

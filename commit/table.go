@@ -135,7 +135,7 @@ func (t *Table) older(c *account.Claim) error {
 	}
 	return fault.New(fault.Fenced, "table %s was claimed by epoch %d of this job (host %s, pid %d), and this start is epoch %d only", t.root, c.Epoch, c.Host,
 		c.PID, t.owner.Epoch).WithHint("either that process has just taken the job over, or %s is an older copy: restore the newest checkpoint directory of "+
-		"this job; going back to an older state is not supported yet", t.owner.LogPath)
+		"this job, or go on from this one with --on-newer-output keep or rewind", t.owner.LogPath)
 }
 
 func (t *Table) foreign(c *account.Claim) error {
@@ -145,7 +145,8 @@ func (t *Table) foreign(c *account.Claim) error {
 	if c.Log == t.owner.LogPath {
 		return fault.Userf("table %s has output of job %q that its log in %s recorded (id %s), but what lies there now is another log (id %s): it was removed "+
 			"or replaced, or an entry of another log was put into it", t.root, c.Job, c.Log, c.LogID, t.owner.LogID).
-			WithHint("nothing was changed. Put the job's own checkpoint directory back (execution.checkpointing.dir)")
+			WithHint("nothing was changed. Put the job's own checkpoint directory back (execution.checkpointing.dir), or go on from what the table says with --from-table, " +
+				"from a checkpoint that you have with --from-savepoint, or anew with --fresh")
 	}
 	return fault.Userf("table %s belongs to job %q with another log, %s (host %s, pid %d), which has not ended", t.root, c.Job, c.Log, c.Host, c.PID).
 		WithHint("continue it with its own execution.checkpointing.dir, give this job another pipeline.name, or overrule it with --take-over")
@@ -160,15 +161,7 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 	if t.variant.NoFence {
 		return nil
 	}
-	check := func(c *account.Claim) error {
-		if c == nil || c.LogID == t.owner.LogID {
-			return t.older(c)
-		}
-		if ended != nil && ended(*c) {
-			return nil
-		}
-		return t.foreign(c)
-	}
+	check := func(c *account.Claim) error { return t.mayClaim(c, ended) }
 	if err := check(t.state.Claim); err != nil {
 		return err
 	}
@@ -181,6 +174,25 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 		failpoint.Hit(failpoint.ClaimAfter)
 	}
 	return err
+}
+
+// mayClaim judges the claim in force.
+func (t *Table) mayClaim(c *account.Claim, ended func(account.Claim) bool) error {
+	if c == nil || c.LogID == t.owner.LogID {
+		return t.older(c)
+	}
+	if ended != nil && ended(*c) {
+		return nil
+	}
+	return t.foreign(c)
+}
+
+// MayClaim tells whether Claim would be refused now. REQUIRES: Refresh.
+func (t *Table) MayClaim(ended func(account.Claim) bool) error {
+	if t.variant.NoFence {
+		return nil
+	}
+	return t.mayClaim(t.state.Claim, ended)
 }
 
 // append puts an entry behind all that stands. check is asked after each entry of others that was read on the way.
@@ -325,6 +337,9 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 	if t.state.Chain.Checkpoint == cert.Checkpoint && t.state.ChainDone && t.state.Find(t.state.Chain.Certificate) == nil {
 		return nil, nil
 	}
+	if k := t.state.Kept; k != nil && k.Chain == t.state.Chain && k.Target.Checkpoint == cert.Checkpoint {
+		return nil, nil // in front of what was kept, behind a segment
+	}
 	if t.state.Chain != expect && !t.variant.NoFence {
 		return nil, t.goingBack(cert.Checkpoint, expect)
 	}
@@ -351,7 +366,8 @@ func (t *Table) appendCertificate(cert account.Certificate) (*Certified, error) 
 func (t *Table) goingBack(c account.CheckpointID, expect account.ChainEnd) error {
 	return fault.Userf("table %s: its newest certificate is of checkpoint %d (%s), but the restored state of checkpoint %d follows checkpoint %d (%s): "+
 		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, account.Short(t.state.Chain.Certificate), c, expect.Checkpoint, account.Short(expect.Certificate)).
-		WithHint("restore the newest checkpoint directory of this job; going back to an older state is not supported yet")
+		WithHint("nothing was changed. Restore the newest checkpoint directory of this job; or go back: --on-newer-output rewind moves the newer output to " +
+			"_superseded, --on-newer-output keep leaves it, and its rows come again")
 }
 
 // CheckChain refuses to start when the table's chain ends neither at the restored checkpoint's certificate (complete is the hash of its entry
@@ -369,7 +385,7 @@ func (t *Table) CheckChain(c account.CheckpointID, complete string, expect accou
 	}
 	if t.state.Chain.Certificate == "" {
 		return fault.Userf("table %s: the restored state of checkpoint %d has written to it up to checkpoint %d, but its log in %s is gone", t.root, c, expect.Checkpoint, t.dir).
-			WithHint("put the table's folder back from a copy; or, if it was removed on purpose, start under another pipeline.name")
+			WithHint("put the table's folder back from a copy; or, if it was removed on purpose, begin anew with --fresh")
 	}
 	return t.goingBack(c, expect)
 }
@@ -575,9 +591,16 @@ func (t *Table) patient(call func() error) error {
 
 // tidy removes the folders that the renames left empty. Their ids are over: running writers name greater ones (PROTOCOL.md 6).
 func (t *Table) tidy(files []account.File) {
-	seen := map[string]bool{}
+	dirs := make([]string, len(files))
 	for i := range files {
-		d := path.Dir(files[i].Pending)
+		dirs[i] = path.Dir(files[i].Pending)
+	}
+	t.tidyDirs(dirs)
+}
+
+func (t *Table) tidyDirs(dirs []string) {
+	seen := map[string]bool{}
+	for _, d := range dirs {
 		if seen[d] || !strings.HasPrefix(d, t.root+"/_DUMP_TEMPORARY/cp-") {
 			continue
 		}

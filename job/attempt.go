@@ -58,7 +58,7 @@ type taskState struct {
 // attempt runs the job once from its newest checkpoint. ran reports whether it got as far as reading.
 func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	j.update(func(s *Status) { s.Phase = "INITIALIZING" })
-	if !j.begun {
+	if !j.begun && j.spec.FromSavepoint == "" && !j.spec.Fresh {
 		if done, err := j.finishedBefore(); done || err != nil {
 			return AlreadyFinished, false, err
 		}
@@ -66,8 +66,8 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	if err := j.begin(); err != nil {
 		return 0, false, err
 	}
-	newest := j.store.Newest()
-	if err := j.openTables(newest); err != nil {
+	newest, err := j.openTables()
+	if err != nil {
 		return 0, false, err
 	}
 	if err := j.recover(newest); err != nil {
@@ -98,8 +98,9 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 // finishedBefore looks whether the job has ended in an earlier run.
 func (j *Job) finishedBefore() (bool, error) {
 	s := checkpoint.Open(j.env, j.spec.CheckpointStore, j.logDir(), j.spec.Variant.Store, j.log)
+	j.store = s
 	if err := s.Load(); err != nil {
-		return false, damageHint(err, j.logDir())
+		return false, j.damageHint(err)
 	}
 	if s.Ended() == nil {
 		return false, nil
@@ -123,7 +124,7 @@ func (a *attempt) start() error {
 	par := a.spec.Graph.Parallelism
 	greatest := a.store.Greatest()
 	for _, tb := range a.tables {
-		greatest = max(greatest, tb.t.State().Chain.Checkpoint)
+		greatest = max(greatest, tb.t.State().Greatest)
 	}
 	a.next.Store(int64(greatest) + 1)
 	var names []cp.Task
@@ -247,7 +248,7 @@ func (a *attempt) checkOthers() error {
 		}
 		for _, b := range s.Branches {
 			if tb := a.tables[b.Table]; tb != nil {
-				if err := tb.t.CheckOthers(ids(s.known)); err != nil {
+				if err := tb.t.CheckOthers(ids(s.known), a.spec.OnNewerOutput == KeepNewer); err != nil {
 					return err
 				}
 			}
@@ -259,8 +260,8 @@ func (a *attempt) checkOthers() error {
 // checkRenamed refuses a source that the restored state does not know and whose records this job has written to the same table already, under
 // another source's name: from its start-up mode on they would be written again.
 func (a *attempt) checkRenamed() error {
-	if a.base == nil {
-		return nil
+	if a.base == nil || a.base.Rewind != nil && a.base.Rewind.Mode == checkpoint.Keep {
+		return nil // by order, what was written since the state may come again
 	}
 	for _, s := range a.sources {
 		if _, known := a.base.Sources[s.Name]; known || synthetic(s) {

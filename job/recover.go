@@ -32,63 +32,83 @@ func (j *Job) sortedTables() []*table {
 	return out
 }
 
-// openTables claims every table that the file names or that the newest checkpoint has promises for, and refuses what would be going back.
-func (j *Job) openTables(newest *checkpoint.Restored) error {
+// owner is this attempt, for tables' logs.
+func (j *Job) owner(epoch account.Epoch) commit.Owner {
 	p := j.spec.Process
-	owner := commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: fs.URI(j.spec.CheckpointStore, j.store.Dir()), Epoch: j.store.Epoch(), Host: p.Host, PID: p.PID,
+	return commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.logURI(), Epoch: epoch, Host: p.Host, PID: p.PID,
 		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
-	open := func(key, name string, store fs.FS, root string, sink connector.FileTable) error {
-		if tb := j.tables[key]; tb != nil {
-			tb.pending = nil // of a checkpoint that the attempt before may not have completed
-			return tb.t.StillOurs()
+}
+
+// openTables claims every table that the file names or that the newest checkpoint has promises for, goes back if that is ordered, and refuses
+// what would be going back otherwise. It gives what is restored.
+func (j *Job) openTables() (*checkpoint.Restored, error) {
+	names := j.concerned()
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		store, root, sink, err := j.at(key)
+		if err == nil {
+			err = j.wasWritten(key, names[key], store, root)
 		}
-		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, owner, j.spec.Variant.Commit, j.log)}
-		if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
-			if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
-				return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")
-			}
-			return fmt.Errorf("table %s: %w", root, err)
+		if err == nil {
+			err = j.openTable(key, names[key], store, root, sink)
 		}
-		if err := tb.t.Claim(j.otherEnded); err != nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
-		j.tables[key] = tb
+	}
+	if err := j.finishBack(); err != nil {
+		return nil, err
+	}
+	if err := j.goBack(); err != nil {
+		return nil, err
+	}
+	newest := j.store.Newest()
+	err := j.checkFresh
+	if newest != nil {
+		err = func() error { return j.checkChains(newest) }
+	}
+	if err := err(); err != nil {
+		return nil, err
+	}
+	for key, tb := range j.tables { // claimed only since the job went back
+		if _, promised := promises(newest)[key]; tb.sink == nil && !promised {
+			delete(j.tables, key)
+		}
+	}
+	return newest, nil
+}
+
+func promises(r *checkpoint.Restored) map[string]checkpoint.Table {
+	if r == nil {
 		return nil
 	}
-	for _, key := range slices.Sorted(maps.Keys(j.spec.Tables)) {
-		s := j.spec.Tables[key]
-		if newest != nil && newest.Tables[key].Expect.Certificate != "" {
-			if err := j.stillThere(s.Sink.Store(), s.Sink.Root(), s.Name); err != nil {
-				return err
-			}
-		}
-		if err := open(key, s.Name, s.Sink.Store(), s.Sink.Root(), s.Sink); err != nil {
-			return err
-		}
+	return r.Tables
+}
+
+// openTable claims one table.
+func (j *Job) openTable(key, name string, store fs.FS, root string, sink connector.FileTable) error {
+	if tb := j.tables[key]; tb != nil {
+		tb.pending = nil // of a checkpoint that the attempt before may not have completed
+		return tb.t.StillOurs()
 	}
-	if newest == nil {
-		return j.checkFresh()
+	tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, j.owner(j.store.Epoch()), j.spec.Variant.Commit, j.log)}
+	if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
+		if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
+			return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")
+		}
+		return fmt.Errorf("table %s: %w", root, err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(newest.Tables)) {
-		if _, named := j.spec.Tables[key]; named {
-			continue
-		}
-		store, root, err := j.spec.Stores.Resolve(key)
-		if err != nil {
-			return fmt.Errorf("table %s, which the file no longer names but the newest checkpoint has promises for: %w", key, err)
-		}
-		if err := open(key, newest.Tables[key].Name, store, root, nil); err != nil {
-			return err
-		}
+	if err := tb.t.Claim(j.over); err != nil {
+		return err
 	}
-	return j.checkChains(newest)
+	j.tables[key] = tb
+	return nil
 }
 
 // stillThere refuses to create a table anew that the restored state has written to.
 func (j *Job) stillThere(store fs.FS, root, name string) error {
 	if _, err := store.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return fault.Userf("table %s: its folder %s is gone, but the checkpoints of job %q have written to it", name, root, j.spec.ID).
-			WithHint("put the folder back; or, if it was removed on purpose, begin anew under another pipeline.name")
+			WithHint("put the folder back; or, if it was removed on purpose, begin anew with --fresh")
 	}
 	return nil
 }
@@ -106,10 +126,11 @@ func (j *Job) otherEnded(c account.Claim) bool {
 // checkFresh refuses a start from nothing over tables that have output of this job.
 func (j *Job) checkFresh() error {
 	for _, tb := range j.sortedTables() {
-		if c := tb.t.State().Chain; c.Certificate != "" && !j.spec.Variant.Commit.NoFence {
+		if c := tb.t.State().Chain; c.Certificate != "" && !j.spec.Variant.Commit.NoFence && !j.settled(tb) {
 			return fault.Userf("table %s has output of job %q up to checkpoint %d, but %s has no checkpoint: reading from the start would repeat it",
 				tb.t.Root(), j.spec.ID, c.Checkpoint, j.store.Dir()).
-				WithHint("was the checkpoint directory removed or changed? Put it back (execution.checkpointing.dir), or write to another table")
+				WithHint("was the checkpoint directory removed or changed? Put it back (execution.checkpointing.dir), go on from what the table says with " +
+					"--from-table, or begin anew with --fresh and --on-newer-output keep or rewind")
 		}
 	}
 	return nil
@@ -119,15 +140,22 @@ func (j *Job) checkChains(newest *checkpoint.Restored) error {
 	for _, tb := range j.sortedTables() {
 		st := tb.t.State()
 		promised, in := newest.Tables[tb.key]
+		settled := j.settled(tb)
 		switch {
 		case in:
-			if err := tb.t.CheckChain(newest.ID, newest.Hash, promised.Expect); err != nil {
-				return err
+			if !settled {
+				if err := tb.t.CheckChain(newest.ID, newest.Hash, promised.Expect); err != nil {
+					return err
+				}
 			}
 			tb.pending = slices.Clone(promised.Partitions)
+		case st.Kept != nil && st.Kept.Left && !settled:
+			return fault.Userf("table %s was not in the file when the job went back, and has output up to checkpoint %d, which is newer than checkpoint %d, from where it went on",
+				tb.t.Root(), st.Chain.Checkpoint, st.Kept.Target.Checkpoint).
+				WithHint("nothing was changed. Choose: --on-newer-output rewind moves that output to _superseded, --on-newer-output keep leaves it, and rows that are read again come again")
 		case st.Chain.Certificate == "":
 			j.log.Warn("a new sink begins at the job's offsets: records before them are not written to it", "table", tb.name, "path", tb.t.Root())
-		case st.ChainDone && st.ChainLogID == j.store.LogID():
+		case st.ChainDone && (settled || st.ChainLogID == j.store.LogID()):
 			j.log.Warn("a sink is back in the file and goes on at the job's offsets: records in between are not written to it",
 				"table", tb.name, "path", tb.t.Root(), "last checkpoint there", st.Chain.Checkpoint)
 		case !j.spec.Variant.Commit.NoFence:
@@ -148,7 +176,11 @@ func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
 		if promised.Empty() {
 			continue
 		}
-		res, err := tb.t.Commit(account.Certificate{LogID: r.LogID, Job: j.spec.ID, Epoch: r.Epoch, Checkpoint: r.ID, Complete: r.Hash, Time: r.Time,
+		logID, epoch := r.LogID, r.Epoch
+		if w := r.Rewind; w != nil { // another attempt's checkpoint, perhaps of another log
+			logID, epoch = w.LogID, w.Epoch
+		}
+		res, err := tb.t.Commit(account.Certificate{LogID: logID, Job: j.spec.ID, Epoch: epoch, Checkpoint: r.ID, Complete: r.Hash, Time: r.Time,
 			Plan: r.Plan, SQL: r.SQL, Files: promised.Files, Ranges: promised.Ranges, AccountsClose: r.AccountsClose,
 			Watermark: watermarkOf(r), Partitions: promised.Due(), Final: r.Final}, promised.Expect)
 		if fault.ClassOf(err) == fault.Lost {

@@ -103,19 +103,34 @@ func (j *Job) begin() error {
 		return j.store.Fenced()
 	}
 	dir := j.logDir()
-	j.store = checkpoint.Open(j.env, j.spec.CheckpointStore, dir, j.spec.Variant.Store, j.log)
-	if err := j.spec.CheckpointStore.MkdirAll(dir); err != nil {
-		return fmt.Errorf("checkpoint directory %s: %w", dir, err)
+	open := checkpoint.Open
+	if j.spec.asksBack() {
+		open = checkpoint.OpenPast
 	}
+	j.store = open(j.env, j.spec.CheckpointStore, dir, j.spec.Variant.Store, j.log)
 	if err := j.store.Load(); err != nil {
-		return damageHint(err, dir)
+		return j.damageHint(err)
 	}
 	if err := j.mayBegin(); err != nil {
 		return err
 	}
+	if j.spec.asksBack() || j.spec.OnNewerOutput != Refuse {
+		var err error
+		if j.back, err = j.order(); err != nil {
+			return err
+		}
+	}
+	if j.back != nil {
+		if err := j.preview(); err != nil {
+			return err
+		}
+	}
+	if err := j.spec.CheckpointStore.MkdirAll(dir); err != nil {
+		return fmt.Errorf("checkpoint directory %s: %w", dir, err)
+	}
 	p := j.spec.Process
 	err := j.store.Begin(account.Begin{Job: j.spec.ID, File: j.spec.File, Host: p.Host, PID: p.PID, Start: p.Start, Time: j.env.Now().UTC(),
-		Sources: j.spec.Sources, Sinks: j.spec.Sinks, Version: j.spec.Version})
+		Sources: j.spec.Sources, Sinks: j.spec.Sinks, Version: j.spec.Version, Renewed: j.back != nil && j.back.renew})
 	if err != nil {
 		return err
 	}
@@ -125,14 +140,8 @@ func (j *Job) begin() error {
 
 func (j *Job) logDir() string { return checkpoint.Dir(j.spec.CheckpointDir, commit.Escape(j.spec.ID)) }
 
-func damageHint(err error, dir string) error {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Class == fault.Damage && f.Hint == "" {
-		return fault.New(fault.Damage, "%w", err).WithHint("nothing was changed. Put the damaged entry of %s back from a copy; restoring an older checkpoint "+
-			"over newer output would repeat records and is not supported yet", dir)
-	}
-	return err
-}
+// logURI is the log's folder together with its store, as claims name it.
+func (j *Job) logURI() string { return fs.URI(j.spec.CheckpointStore, j.store.Dir()) }
 
 // mayBegin refuses a start that is not a continuation.
 func (j *Job) mayBegin() error {

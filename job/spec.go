@@ -40,10 +40,17 @@ type Spec struct {
 	MemoryBudget int64
 	Process      Process
 	TakeOver     bool
-	Accept       []string
-	AcceptWho    string
-	Version      string
-	Variant      Variant
+	// FromSavepoint names the checkpoint to go back to (see checkpoint.Finder), "" for the newest of the job's own log. Fresh begins anew;
+	// FromTable makes the state of what the tables' certificates say, if the job's log is empty. At most one of the three is given.
+	FromSavepoint string
+	Fresh         bool
+	FromTable     bool
+	// OnNewerOutput says what becomes of output that is newer than the state.
+	OnNewerOutput NewerOutput
+	Accept        []string
+	AcceptWho     string
+	Version       string
+	Variant       Variant
 }
 
 // Table is one file sink.
@@ -108,6 +115,9 @@ type Job struct {
 	tables map[string]*table
 	begun  bool
 	hasRun bool // an attempt of this process got as far as reading
+	// back is what the start asks for, nil for the newest checkpoint; wentBack that nothing is left to do for it but to finish it.
+	back     *back
+	wentBack bool
 	// starts is where sources began that the newest checkpoint does not have yet.
 	starts map[string]checkpoint.Source
 

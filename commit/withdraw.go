@@ -1,0 +1,250 @@
+package commit
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"staunch/account"
+	"staunch/commit/protocol"
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fault/failpoint"
+	"staunch/log"
+)
+
+// Withdrawn is the outcome of a rewind in one table.
+type Withdrawn struct {
+	Checkpoints int
+	Moved       int64
+	// Gone are the final names of files that were in no place.
+	Gone []string
+	// Declared are partitions that superseded checkpoints declared complete; their success files stay.
+	Declared []string
+	// Dir is where the files are now.
+	Dir string
+}
+
+// Withdraw carries out the supersede that the table's log holds: every file of the superseded certificates leaves the table, and the log says so
+// when that is durable. It may be repeated after any error or crash. nil: there is nothing to carry out.
+func (t *Table) Withdraw() (*Withdrawn, error) {
+	x := t.state.Superseding
+	if x == nil {
+		return nil, nil
+	}
+	out := &Withdrawn{Checkpoints: len(x.Certificates), Dir: path.Join(t.root, "_superseded", strconv.FormatInt(x.N, 10))}
+	w := &withdrawal{t: t, out: out, declared: map[string]bool{}, to: map[string]bool{}, from: map[string]bool{}}
+	if err := t.superseded(x, w.certificate); err != nil {
+		return nil, err
+	}
+	if err := w.again(); err != nil {
+		return nil, err
+	}
+	failpoint.Hit(failpoint.RewindMovedAll)
+	if err := w.sync(); err != nil {
+		return nil, err
+	}
+	out.Declared = slices.Sorted(maps.Keys(w.declared))
+	r := account.Rewound{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Supersede: x.Hash, Moved: out.Moved, Gone: out.Gone, Time: t.env.Now().UTC()}
+	if err := t.append(account.KindRewound, r, t.stillOurs, log.Fenced); err != nil {
+		return nil, err
+	}
+	failpoint.Hit(failpoint.RewoundAfter)
+	t.tidyDirs(slices.Sorted(maps.Keys(w.from)))
+	return out, nil
+}
+
+// superseded visits the certificates that x takes out, the newest first: those in the log, then those in its archives.
+func (t *Table) superseded(x *Superseding, visit func(*Certified) error) error {
+	left := map[string]bool{}
+	for _, h := range x.Certificates {
+		left[h] = true
+	}
+	some := func(certs []*Certified) error {
+		for _, c := range slices.Backward(certs) {
+			if left[c.Hash] {
+				delete(left, c.Hash)
+				if err := visit(c); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := some(x.found); err != nil {
+		return err
+	}
+	for _, a := range slices.Backward(t.archives()) {
+		if len(left) == 0 {
+			break
+		}
+		st, err := t.readArchive(a)
+		if err != nil {
+			return err
+		}
+		if err := some(st.Certificates); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 {
+		return fault.New(fault.Damage, "log %s: %d certificates that entry %d supersedes are in neither the log nor its archives", t.dir, len(left), x.N).
+			WithHint("bring the folder's files back from a copy")
+	}
+	return nil
+}
+
+// withdrawal is one Withdraw under way.
+type withdrawal struct {
+	t        *Table
+	out      *Withdrawn
+	declared map[string]bool
+	// nowhere are files to be looked for a second time.
+	nowhere []*taking
+	// to and from are the folders whose entries change.
+	to, from map[string]bool
+}
+
+// taking is a file on its way out.
+type taking struct {
+	f    *account.File
+	dir  string // under _superseded
+	m    protocol.Withdraw
+	ask  protocol.Ask
+	last error
+}
+
+// certificate takes the files of one certificate out.
+func (w *withdrawal) certificate(c *Certified) error {
+	for p := range c.Committed {
+		w.declared[p] = true
+	}
+	if err := w.makeFolders(c.Files); err != nil {
+		return err
+	}
+	for i := range c.Files {
+		f := &c.Files[i]
+		for _, p := range []string{f.Pending, f.Final} {
+			if !strings.HasPrefix(p, w.t.root+"/") {
+				return fault.New(fault.Damage, "table %s: the certificate of checkpoint %d names %s, which is outside: nothing was moved", w.t.root, c.Checkpoint, p)
+			}
+		}
+		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition)}
+		k.ask = k.m.Start()
+		over, err := w.take(k, true)
+		if err != nil {
+			return err
+		}
+		if !over {
+			w.nowhere = append(w.nowhere, k)
+		}
+		failpoint.Hit(failpoint.RewindMovedOne)
+	}
+	return nil
+}
+
+// again looks a second time for what was nowhere, after one pause for all of them.
+func (w *withdrawal) again() error {
+	if len(w.nowhere) > 0 {
+		env.Sleep(w.t.env, protocol.SecondLook)
+	}
+	for _, k := range w.nowhere {
+		k.ask = k.m.Next(protocol.OK)
+		if _, err := w.take(k, false); err != nil {
+			return err
+		}
+	}
+	slices.Sort(w.out.Gone)
+	return nil
+}
+
+// take carries k on until it is out. With postpone it stops where the wait before a second look would begin, and says that it is not over.
+func (w *withdrawal) take(k *taking, postpone bool) (over bool, err error) {
+	t, f, last := w.t, k.f, k.last
+	name := func(suffix string) string {
+		n := path.Base(f.Final) + suffix
+		if k.m.Name > 1 {
+			n += "." + strconv.Itoa(k.m.Name)
+		}
+		return path.Join(k.dir, n+".superseded")
+	}
+	for ask := k.ask; ; {
+		var a protocol.Answer
+		switch ask {
+		case protocol.MakeTaken:
+			a, last = answer(t.store.MkdirAll(k.dir), last)
+		case protocol.TakePending:
+			a, last = answer(t.store.Rename(f.Pending, name(".pending")), last)
+		case protocol.TakeFinal:
+			a, last = answer(t.store.Rename(f.Final, name("")), last)
+		case protocol.LookPending:
+			_, serr := t.store.Stat(f.Pending)
+			a, last = answer(serr, last)
+		case protocol.LookFinal:
+			_, serr := t.store.Stat(f.Final)
+			a, last = answer(serr, last)
+		case protocol.LookTaken:
+			k.m.Name = 1
+			a, last = answer(w.lookTaken(name), last)
+		case protocol.ReadLog:
+			if err := t.StillOurs(); err != nil {
+				return false, err
+			}
+		case protocol.Wait:
+			if postpone && k.m.Delay == protocol.SecondLook {
+				k.last = last
+				return false, nil
+			}
+			env.Sleep(t.env, k.m.Delay)
+		case protocol.IsMoved:
+			w.out.Moved++
+			return true, nil
+		case protocol.IsGone:
+			w.out.Gone = append(w.out.Gone, f.Final)
+			return true, nil
+		default:
+			return false, fault.New(fault.Transient, "move %s and %s to %s: %w", f.Pending, f.Final, k.dir, last)
+		}
+		ask = k.m.Next(a)
+	}
+}
+
+// lookTaken looks for a file under both its first names.
+func (w *withdrawal) lookTaken(name func(string) string) error {
+	if _, err := w.t.store.Stat(name("")); err == nil {
+		return nil
+	}
+	_, err := w.t.store.Stat(name(".pending"))
+	return err
+}
+
+// makeFolders makes the folders that the files go to, and makes them durable before anything is moved there (see Table.makeFolders).
+func (w *withdrawal) makeFolders(files []account.File) error {
+	above := map[string]bool{}
+	for i := range files {
+		w.from[path.Dir(files[i].Final)], w.from[path.Dir(files[i].Pending)] = true, true
+		d := path.Join(w.out.Dir, files[i].Partition)
+		if w.to[d] {
+			continue
+		}
+		w.to[d] = true
+		if err := w.t.patient(func() error { return w.t.store.MkdirAll(d) }); err != nil {
+			return fmt.Errorf("make folder %s: %w", d, err)
+		}
+		for len(d) > len(w.t.root) {
+			d = path.Dir(d)
+			above[d] = true
+		}
+	}
+	return w.t.syncDirs(slices.Sorted(maps.Keys(above)))
+}
+
+// sync makes the moves durable: first the folders that the files went to, then those that they came from.
+func (w *withdrawal) sync() error {
+	if err := w.t.syncDirs(slices.Sorted(maps.Keys(w.to))); err != nil {
+		return err
+	}
+	return w.t.syncDirs(slices.Sorted(maps.Keys(w.from)))
+}
