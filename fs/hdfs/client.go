@@ -3,6 +3,7 @@ package hdfs
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"staunch/fault"
 	"staunch/fs"
@@ -261,7 +264,10 @@ func (c *Client) MkdirAll(dir string) error {
 
 // yes reads an answer that is one bool.
 func yes(b []byte) (bool, error) {
-	f, _, err := one(b, 1)
+	f, found, err := one(b, 1)
+	if err == nil && (!found || f.Type != protowire.VarintType) {
+		err = errors.New("the NameNode's answer is neither yes nor no")
+	}
 	return f.Int != 0, err
 }
 

@@ -1,4 +1,4 @@
-package rpc
+package rpc_test
 
 import (
 	"bytes"
@@ -12,50 +12,52 @@ import (
 
 	"staunch/fault"
 	"staunch/fs"
+	"staunch/fs/hdfs/rpc"
+	"staunch/fs/hdfs/rpc/rpctest"
 )
 
 const standbyClass = "org.apache.hadoop.ipc.StandbyException"
 
-func standby(seen) reply {
-	return reply{class: standbyClass, text: "Operation category READ is not supported in state standby\nat java"}
+func standby(rpctest.Call) rpctest.Reply {
+	return rpctest.Reply{Class: standbyClass, Text: "Operation category READ is not supported in state standby\nat java"}
 }
 
 // run gives a test a pair of NameNodes, a client of both, and a clock that jumps.
-func run(t *testing.T, f func(t *testing.T, w *world, c *Client)) {
+func run(t *testing.T, f func(t *testing.T, w *rpctest.World, c *rpc.Client)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a:1", "b:2")
-		c := New([]Node{{"nn1", "a:1"}, {"nn2", "b:2"}}, Options{User: "alice", Dial: w.dial})
+		w := rpctest.New("a:1", "b:2")
+		c := rpc.New([]rpc.Node{{"nn1", "a:1"}, {"nn2", "b:2"}}, rpc.Options{User: "alice", Dial: w.Dial})
 		f(t, w, c)
 		c.Close()
-		w.stop()
+		w.Stop()
 	})
 }
 
 func TestCall(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 		for _, s := range []string{"", "x", strings.Repeat("y", 100000)} {
 			got, err := c.Call("echo", []byte(s))
 			if err != nil || string(got) != s {
 				t.Fatalf("%d bytes, %v", len(got), err)
 			}
 		}
-		n := w.nodes["a:1"]
-		if n.user != "alice" || n.protocol != "org.apache.hadoop.hdfs.protocol.ClientProtocol" {
-			t.Errorf("user %q, protocol %q", n.user, n.protocol)
+		n := w.Node("a:1")
+		if user, protocol := n.Speaker(); user != "alice" || protocol != "org.apache.hadoop.hdfs.protocol.ClientProtocol" {
+			t.Errorf("user %q, protocol %q", user, protocol)
 		}
-		calls := n.seen()
-		if len(calls) != 3 || calls[0].call == calls[1].call || calls[0].retry != 0 || calls[0].method != "echo" || len(calls[0].client) != 16 {
+		calls := n.Calls()
+		if len(calls) != 3 || calls[0].ID == calls[1].ID || calls[0].Retry != 0 || calls[0].Method != "echo" || len(calls[0].Client) != 16 {
 			t.Errorf("%+v", calls)
 		}
-		if len(w.nodes["b:2"].seen()) != 0 {
+		if len(w.Node("b:2").Calls()) != 0 {
 			t.Error("the other NameNode was asked")
 		}
 	})
 }
 
 func TestStandby(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(standby)
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(standby)
 		start := time.Now()
 		if _, err := c.Call("one", []byte("1")); err != nil {
 			t.Fatal(err)
@@ -63,34 +65,34 @@ func TestStandby(t *testing.T) {
 		if time.Since(start) != 0 {
 			t.Errorf("it took %s", time.Since(start))
 		}
-		a, b := w.nodes["a:1"].seen(), w.nodes["b:2"].seen()
-		if len(a) != 1 || len(b) != 1 || a[0].call != b[0].call || a[0].client != b[0].client || a[0].retry != 0 || b[0].retry != 1 {
+		a, b := w.Node("a:1").Calls(), w.Node("b:2").Calls()
+		if len(a) != 1 || len(b) != 1 || a[0].ID != b[0].ID || a[0].Client != b[0].Client || a[0].Retry != 0 || b[0].Retry != 1 {
 			t.Errorf("%+v, %+v", a, b)
 		}
 		if _, err := c.Call("two", nil); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.nodes["a:1"].seen()) != 1 {
+		if len(w.Node("a:1").Calls()) != 1 {
 			t.Error("the active one was not remembered")
 		}
 	})
 }
 
 func TestReplyLost(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 		// Carried out, but the connection dies before the answer; by then the other one is active.
-		w.nodes["a:1"].set(func(s seen) reply {
-			w.nodes["a:1"].refuse = true
-			return reply{cut: true}
+		w.Node("a:1").Serve(func(s rpctest.Call) rpctest.Reply {
+			w.Node("a:1").Refuse(true)
+			return rpctest.Reply{Cut: true}
 		})
 		if _, err := c.Call("rename2", []byte("1")); err != nil {
 			t.Fatal(err)
 		}
-		a, b := w.nodes["a:1"].seen(), w.nodes["b:2"].seen()
-		if len(a) != 1 || len(b) != 1 || a[0].call != b[0].call || a[0].client != b[0].client || b[0].retry != 1 {
+		a, b := w.Node("a:1").Calls(), w.Node("b:2").Calls()
+		if len(a) != 1 || len(b) != 1 || a[0].ID != b[0].ID || a[0].Client != b[0].Client || b[0].Retry != 1 {
 			t.Errorf("%+v, %+v", a, b)
 		}
-		if !bytes.Equal(a[0].request, b[0].request) {
+		if !bytes.Equal(a[0].Request, b[0].Request) {
 			t.Error("another request")
 		}
 	})
@@ -98,20 +100,20 @@ func TestReplyLost(t *testing.T) {
 
 func TestOneNodeReplyLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "a:1")
-		c := New([]Node{{Addr: "a:1"}}, Options{User: "u", Dial: w.dial})
+		w := rpctest.New("a:1")
+		c := rpc.New([]rpc.Node{{Addr: "a:1"}}, rpc.Options{User: "u", Dial: w.Dial})
 		cut := 2
-		w.nodes["a:1"].set(func(s seen) reply {
+		w.Node("a:1").Serve(func(s rpctest.Call) rpctest.Reply {
 			cut--
-			return reply{cut: cut >= 0, body: s.request}
+			return rpctest.Reply{Cut: cut >= 0, Body: s.Request}
 		})
 		got, err := c.Call("delete", []byte("1"))
 		if err != nil || string(got) != "1" {
 			t.Fatal(err)
 		}
-		calls := w.nodes["a:1"].seen()
+		calls := w.Node("a:1").Calls()
 		for i, s := range calls {
-			if s.call != calls[0].call || int(s.retry) != i {
+			if s.ID != calls[0].ID || int(s.Retry) != i {
 				t.Errorf("%+v", s)
 			}
 		}
@@ -119,13 +121,13 @@ func TestOneNodeReplyLost(t *testing.T) {
 			t.Errorf("%d calls", len(calls))
 		}
 		c.Close()
-		w.stop()
+		w.Stop()
 	})
 }
 
 func TestSilence(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(func(seen) reply { return reply{silent: true} })
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(func(rpctest.Call) rpctest.Reply { return rpctest.Reply{Silent: true} })
 		start := time.Now()
 		var wg sync.WaitGroup
 		for i := range 5 { // none waits for another
@@ -143,17 +145,17 @@ func TestSilence(t *testing.T) {
 		if _, err := c.Call("two", nil); err != nil || time.Since(start) != 0 {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
-		if w.nodes["a:1"].ended() != 1 {
-			t.Errorf("%d connections closed", w.nodes["a:1"].ended())
+		if ended(w, "a:1") != 1 {
+			t.Errorf("%d connections closed", ended(w, "a:1"))
 		}
 	})
 }
 
 func TestStoppedProcess(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 		// Its kernel takes connections; a pipe without reader takes no bytes, so that sending is what has to end in time.
-		w.nodes["a:1"].deaf = true
-		w.nodes["b:2"].set(standby)
+		w.Node("a:1").Deaf()
+		w.Node("b:2").Serve(standby)
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 3 {
@@ -177,17 +179,17 @@ func TestStoppedProcess(t *testing.T) {
 }
 
 func TestSlowCallBesideOthers(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 		// One call hangs in the NameNode, others go through: the connection lives.
 		hung := 0
-		w.nodes["a:1"].set(func(s seen) reply {
-			if s.method == "slow" && hung == 0 {
+		w.Node("a:1").Serve(func(s rpctest.Call) rpctest.Reply {
+			if s.Method == "slow" && hung == 0 {
 				hung++
-				return reply{silent: true}
+				return rpctest.Reply{Silent: true}
 			}
-			return reply{body: s.request}
+			return rpctest.Reply{Body: s.Request}
 		})
-		w.nodes["b:2"].set(standby)
+		w.Node("b:2").Serve(standby)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := c.Call("slow", []byte("1")); err != nil {
@@ -201,7 +203,7 @@ func TestSlowCallBesideOthers(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 		wg.Wait()
-		if n := w.nodes["a:1"].ended(); n != 0 {
+		if n := ended(w, "a:1"); n != 0 {
 			t.Errorf("%d connections were closed", n)
 		}
 	})
@@ -209,13 +211,13 @@ func TestSlowCallBesideOthers(t *testing.T) {
 
 func TestRetriable(t *testing.T) {
 	for _, class := range []string{"org.apache.hadoop.ipc.RetriableException", "org.apache.hadoop.hdfs.server.namenode.SafeModeException"} {
-		run(t, func(t *testing.T, w *world, c *Client) {
+		run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 			left := 4
-			w.nodes["a:1"].set(func(s seen) reply {
+			w.Node("a:1").Serve(func(s rpctest.Call) rpctest.Reply {
 				if left--; left >= 0 {
-					return reply{class: class, text: "later"}
+					return rpctest.Reply{Class: class, Text: "later"}
 				}
-				return reply{body: s.request}
+				return rpctest.Reply{Body: s.Request}
 			})
 			start := time.Now()
 			if _, err := c.Call("create", []byte("1")); err != nil {
@@ -224,8 +226,8 @@ func TestRetriable(t *testing.T) {
 			if d := time.Since(start); d < 375*time.Millisecond || d > 750*time.Millisecond {
 				t.Errorf("paused for %s", d)
 			}
-			calls := w.nodes["a:1"].seen()
-			if len(calls) != 5 || calls[4].call != calls[0].call || calls[4].retry != 4 || len(w.nodes["b:2"].seen()) != 0 {
+			calls := w.Node("a:1").Calls()
+			if len(calls) != 5 || calls[4].ID != calls[0].ID || calls[4].Retry != 4 || len(w.Node("b:2").Calls()) != 0 {
 				t.Errorf("%d calls", len(calls))
 			}
 			left = 1 << 30
@@ -239,30 +241,31 @@ func TestRetriable(t *testing.T) {
 }
 
 func TestExceptionIsTheAnswer(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(func(seen) reply {
-			return reply{class: "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException", text: "too long\n\tat x"}
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(func(rpctest.Call) rpctest.Reply {
+			return rpctest.Reply{Class: "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException", Text: "too long\n\tat x"}
 		})
 		_, err := c.Call("mkdirs", nil)
-		var r *RemoteError
+		var r *rpc.RemoteError
 		if !errors.As(err, &r) || r.Short() != "PathComponentTooLongException" || r.Text != "too long" || r.Node.ID != "nn1" || errors.Is(err, fs.ErrUnavailable) {
 			t.Errorf("%v", err)
 		}
-		if len(w.nodes["a:1"].seen()) != 1 {
+		if len(w.Node("a:1").Calls()) != 1 {
 			t.Error("asked again")
 		}
 	})
 }
 
 func TestBothAway(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].refuse, w.nodes["b:2"].refuse = true, true
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Refuse(true)
+		w.Node("b:2").Refuse(true)
 		start := time.Now()
 		_, err := c.Call("one", nil)
 		if !errors.Is(err, fs.ErrUnavailable) || time.Since(start) != 30*time.Second || strings.Count(err.Error(), "connection refused") != 2 {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
-		time.AfterFunc(7*time.Second, func() { w.nodes["b:2"].mu.Lock(); w.nodes["b:2"].refuse = false; w.nodes["b:2"].mu.Unlock() })
+		time.AfterFunc(7*time.Second, func() { w.Node("b:2").Refuse(false) })
 		start = time.Now()
 		if _, err := c.Call("one", nil); err != nil || time.Since(start) > 12*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
@@ -271,31 +274,31 @@ func TestBothAway(t *testing.T) {
 }
 
 func TestIdleConnectionClosedByServer(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["b:2"].set(standby)
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("b:2").Serve(standby)
 		if _, err := c.Call("one", nil); err != nil {
 			t.Fatal(err)
 		}
-		w.nodes["a:1"].cutAll()
+		w.Node("a:1").Break()
 		synctest.Wait()
 		if _, err := c.Call("two", nil); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.nodes["b:2"].seen()) != 0 {
+		if len(w.Node("b:2").Calls()) != 0 {
 			t.Error("it went to the standby")
 		}
 		time.Sleep(time.Minute) // longer than the NameNode keeps idle connections
 		if _, err := c.Call("three", nil); err != nil {
 			t.Fatal(err)
 		}
-		if len(w.nodes["b:2"].seen()) != 0 || w.nodes["a:1"].ended() < 2 {
+		if len(w.Node("b:2").Calls()) != 0 || ended(w, "a:1") < 2 {
 			t.Error("an old connection was used")
 		}
 	})
 }
 
 func TestConcurrent(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
@@ -308,17 +311,17 @@ func TestConcurrent(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := w.nodes["a:1"].opened(); n != 1 {
+		if n := opened(w, "a:1"); n != 1 {
 			t.Errorf("%d connections", n)
 		}
 	})
 }
 
 func TestKerberosWanted(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(func(seen) reply {
-			return reply{fatal: true, code: fatalUnauthorized, class: "org.apache.hadoop.security.AccessControlException",
-				text: "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"}
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(func(rpctest.Call) rpctest.Reply {
+			return rpctest.Reply{Fatal: true, Code: 15, Class: "org.apache.hadoop.security.AccessControlException",
+				Text: "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"}
 		})
 		_, err := c.Call("one", nil)
 		if fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "Kerberos") || !strings.Contains(err.Error(), "nn1 (a:1)") {
@@ -331,9 +334,9 @@ func TestKerberosWanted(t *testing.T) {
 }
 
 func TestOtherVersion(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(func(seen) reply {
-			return reply{fatal: true, code: fatalVersion, class: "org.apache.hadoop.ipc.RPC$VersionMismatch", text: "Server IPC version 4"}
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(func(rpctest.Call) rpctest.Reply {
+			return rpctest.Reply{Fatal: true, Code: 14, Class: "org.apache.hadoop.ipc.RPC$VersionMismatch", Text: "Server IPC version 4"}
 		})
 		if _, err := c.Call("one", nil); fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "version 4") {
 			t.Errorf("got %v", err)
@@ -342,8 +345,8 @@ func TestOtherVersion(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	run(t, func(t *testing.T, w *world, c *Client) {
-		w.nodes["a:1"].set(func(seen) reply { return reply{silent: true} })
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		w.Node("a:1").Serve(func(rpctest.Call) rpctest.Reply { return rpctest.Reply{Silent: true} })
 		done := make(chan error)
 		go func() { _, err := c.Call("one", nil); done <- err }()
 		synctest.Wait()
@@ -358,20 +361,12 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestGarbage feeds answers that are none: the client neither panics nor waits for ever.
-func TestGarbage(t *testing.T) {
-	good := reply{body: []byte("x")}.encode(1)
-	for cut := range len(good) {
-		for flip := range 4 {
-			b := append([]byte(nil), good[:cut]...)
-			if flip > 0 && cut > 4 {
-				b[4+(cut*flip)%(cut-4)] ^= byte(1 << flip)
-			}
-			_, _ = readAnswer(bytes.NewReader(b))
-			_, _ = parseAnswer(b)
-		}
-	}
-	if _, err := readAnswer(strings.NewReader("HTTP/1.1 400 Bad Request")); err == nil {
-		t.Error("taken for an answer")
-	}
+func ended(w *rpctest.World, addr string) int {
+	_, n := w.Node(addr).Conns()
+	return n
+}
+
+func opened(w *rpctest.World, addr string) int {
+	n, _ := w.Node(addr).Conns()
+	return n
 }
