@@ -82,6 +82,11 @@ type Certificate struct {
 	Partitions []string `json:"partitions,omitempty"`
 	// Final is set for the last checkpoint of a bounded job.
 	Final bool `json:"final,omitempty"`
+	// FromDirectories are the folders, below the table's root, that a checkpoint of the directory-based protocol names instead of files: Files are
+	// what stood there, MissingDirectories those that were not there. Such a certificate proves that its files are there, no more: they have no
+	// hashes, rows or offsets, and its ranges are positions only (From = To).
+	FromDirectories    []string `json:"from_directories,omitempty"`
+	MissingDirectories []string `json:"missing_directories,omitempty"`
 }
 
 // Done says that every file of a certificate has its verdict and that what is visible is durable.

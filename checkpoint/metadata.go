@@ -57,6 +57,9 @@ type Table struct {
 	Expect account.ChainEnd `json:"expect"`
 	Files  []account.File   `json:"files,omitempty"`
 	Ranges []account.Range  `json:"ranges,omitempty"`
+	// Directories are folders below the table's temporary one, absolute or `cp-<id>/task-<k>`: what a checkpoint of the directory-based protocol
+	// has instead of Files. It is read, never written.
+	Directories []string `json:"directories,omitempty"`
 	// Partitions that are not committed yet.
 	Partitions []PendingPartition `json:"partitions,omitempty"`
 }
@@ -68,7 +71,7 @@ func (t Table) Empty() bool {
 			return false
 		}
 	}
-	return len(t.Files) == 0 && len(t.due()) == 0
+	return len(t.Files)+len(t.Directories) == 0 && len(t.due()) == 0
 }
 
 func (t Table) due() (out []string) {

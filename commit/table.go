@@ -344,6 +344,9 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 		return nil, t.goingBack(cert.Checkpoint, expect)
 	}
 	cert.Previous = t.state.Chain.Certificate
+	if err := t.fromDirectories(&cert); err != nil {
+		return nil, err
+	}
 	if t.variant.CertificateLast {
 		return &Certified{Certificate: cert}, nil
 	}

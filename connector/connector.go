@@ -197,6 +197,12 @@ type FileTable interface {
 	PartitionCommit() PartitionCommit
 }
 
+// PartitionReader is a FileTable that reads a partition's values off its folder below the root, for files of a version that did not record them.
+type PartitionReader interface {
+	// PartitionValues gives the values in the order of the keys, NULL as nil; ok is false if the folder is none of a partition.
+	PartitionValues(folder string) (values []*string, ok bool)
+}
+
 // PartitionCommit decides when a partition is complete and says so to the world.
 type PartitionCommit interface {
 	// Due reports whether a partition first seen at firstSeen (milliseconds) is to be committed at the watermark and wall clock (milliseconds)

@@ -126,6 +126,9 @@ func (a *attempt) start() error {
 	for _, tb := range a.tables {
 		greatest = max(greatest, tb.t.State().Greatest)
 	}
+	if fromDirectories(a.base) {
+		greatest += idsApart
+	}
 	a.next.Store(int64(greatest) + 1)
 	var names []cp.Task
 	for i := range a.spec.Graph.Sources {

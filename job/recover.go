@@ -176,13 +176,7 @@ func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
 		if promised.Empty() {
 			continue
 		}
-		logID, epoch := r.LogID, r.Epoch
-		if w := r.Rewind; w != nil { // another attempt's checkpoint, perhaps of another log
-			logID, epoch = w.LogID, w.Epoch
-		}
-		res, err := tb.t.Commit(account.Certificate{LogID: logID, Job: j.spec.ID, Epoch: epoch, Checkpoint: r.ID, Complete: r.Hash, Time: r.Time,
-			Plan: r.Plan, SQL: r.SQL, Files: promised.Files, Ranges: promised.Ranges, AccountsClose: r.AccountsClose,
-			Watermark: watermarkOf(r), Partitions: promised.Due(), Final: r.Final}, promised.Expect)
+		res, err := tb.t.Commit(j.certificate(r, promised), promised.Expect)
 		if fault.ClassOf(err) == fault.Lost {
 			lost = errors.Join(lost, err) // the other tables' files are committed first
 			sum.Add(res.Counters)
@@ -194,11 +188,25 @@ func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
 		if !res.Already {
 			sum.Add(res.Counters)
 		}
+		j.foldersSeen(tb, r, promised)
 		if err := j.commitPartitions(tb, res); err != nil {
 			return sum, err
 		}
 	}
 	return sum, lost
+}
+
+// certificate is what a checkpoint promises to one table.
+func (j *Job) certificate(r *checkpoint.Restored, promised checkpoint.Table) account.Certificate {
+	c := account.Certificate{LogID: r.LogID, Job: j.spec.ID, Epoch: r.Epoch, Checkpoint: r.ID, Complete: r.Hash, Time: r.Time, Plan: r.Plan, SQL: r.SQL,
+		Files: promised.Files, Ranges: promised.Ranges, AccountsClose: r.AccountsClose, Watermark: watermarkOf(r), Partitions: promised.Due(), Final: r.Final}
+	if w := r.Rewind; w != nil { // another attempt's checkpoint, perhaps of another log
+		c.LogID, c.Epoch = w.LogID, w.Epoch
+	}
+	if len(promised.Directories) > 0 {
+		c.FromDirectories, c.Files, c.Ranges, c.AccountsClose = promised.Directories, nil, positions(r, promised), false
+	}
+	return c
 }
 
 func watermarkOf(r *checkpoint.Restored) *int64 {

@@ -41,10 +41,11 @@ type sink struct {
 }
 
 var (
-	_ connector.FileTable = (*sink)(nil)
-	_ connector.Guarantee = (*sink)(nil)
-	_ connector.Prober    = (*sink)(nil)
-	_ connector.Flusher   = (*writer)(nil)
+	_ connector.FileTable       = (*sink)(nil)
+	_ connector.PartitionReader = (*sink)(nil)
+	_ connector.Guarantee       = (*sink)(nil)
+	_ connector.Prober          = (*sink)(nil)
+	_ connector.Flusher         = (*writer)(nil)
 )
 
 // newSink binds the options of one table.
@@ -204,6 +205,25 @@ func (s *sink) PartitionCommit() connector.PartitionCommit {
 		return nil
 	}
 	return s.commit
+}
+
+// PartitionValues implements connector.PartitionReader.
+func (s *sink) PartitionValues(folder string) ([]*string, bool) {
+	elements := strings.Split(folder, "/")
+	if len(elements) != len(s.layout.keys) {
+		return nil, false
+	}
+	values := make([]*string, len(elements))
+	for i, k := range s.layout.keys {
+		v, ok := strings.CutPrefix(elements[i], k.folder)
+		if !ok {
+			return nil, false
+		}
+		if v = Unescape(v); v != s.layout.defaultName {
+			values[i] = &v
+		}
+	}
+	return values, true
 }
 
 // Guarantee implements connector.Guarantee.
