@@ -175,6 +175,10 @@ func checkDir(dir string, add func(verdict, string, string, ...any)) {
 		if err == nil {
 			break
 		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			add(fail, "checkpoint directory", "%v", err)
+			return
+		}
 		at = filepath.Dir(at)
 	}
 	if at == path {

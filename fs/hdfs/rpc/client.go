@@ -38,7 +38,7 @@ const (
 	clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
 	firstPause = 50 * time.Millisecond
-	maxPause   = 5 * time.Second
+	maxPause   = 2 * time.Second
 )
 
 // Node names one NameNode.
@@ -105,6 +105,28 @@ type node struct {
 	opening chan struct{}
 	// failed is why the newest attempt did.
 	failed error
+	// silent is when it was last found silent, zero since it answered.
+	silent time.Time
+}
+
+// avoided reports whether it was silent a short while ago: each question would cost a call its time limit, while the other one may become
+// active at any moment.
+func (n *node) avoided() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.silent.IsZero() && time.Since(n.silent) < n.client.opt.CallTimeout
+}
+
+// heard notes whether it answered; other errors than silence say nothing.
+func (n *node) heard(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case err == nil:
+		n.silent = time.Time{}
+	case errors.Is(err, errSilent):
+		n.silent = time.Now()
+	}
 }
 
 // New makes a client. Nothing is connected before the first call.
@@ -168,11 +190,12 @@ func (c *Client) Call(method string, request []byte) ([]byte, error) {
 
 // CallPatiently is Call with a patience of its own.
 func (c *Client) CallPatiently(method string, request []byte, patience time.Duration) ([]byte, error) {
-	t := try{c: c, method: method, request: request, end: time.Now().Add(patience), patience: patience, causes: make([]error, len(c.nodes))}
+	t := try{c: c, method: method, request: request, end: time.Now().Add(patience), patience: patience, causes: make([]error, len(c.nodes)), asked: make([]bool, len(c.nodes))}
 	c.mu.Lock()
 	c.call = (c.call + 1) & (1<<31 - 1)
 	t.id, t.at = c.call, c.active
 	c.mu.Unlock()
+	t.at = c.choose(t.at)
 	return t.run()
 }
 
@@ -184,8 +207,10 @@ type try struct {
 	id       int32
 	end      time.Time
 	patience time.Duration
-	// at is the NameNode that is asked next; retries counts the tries, rounds the pauses, failed the NameNodes that failed since the last.
-	at, retries, rounds, failed int
+	// at is the NameNode that is asked next; retries counts the tries, rounds the pauses.
+	at, retries, rounds int
+	// asked says which NameNodes were asked since the newest pause.
+	asked []bool
 	// again: the NameNode at was asked once more since its connection was lost.
 	again bool
 	// causes is what each NameNode last said.
@@ -201,6 +226,7 @@ func (t *try) run() ([]byte, error) {
 		n := t.c.nodes[t.at]
 		a, reused, err := n.call(t.id, int32(t.retries), t.method, t.request, min(left, t.c.opt.CallTimeout))
 		t.retries++
+		n.heard(err)
 		switch {
 		case err == nil && a.status == statusOK:
 			t.c.prefer(t.at)
@@ -215,7 +241,7 @@ func (t *try) run() ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", t.method, errClosed)
 		case fault.ClassOf(err) == fault.User:
 			return nil, fmt.Errorf("NameNode %s: %w", n, err)
-		case reused && !t.again && !errors.Is(err, errSilent):
+		case reused && !t.again && !errors.Is(err, errSilent) && !errors.Is(err, errSlow):
 			// It was closed while nobody used it, or this NameNode has just been started anew: ask it once more over a new connection.
 			t.causes[t.at], t.again = err, true
 			continue
@@ -223,10 +249,8 @@ func (t *try) run() ([]byte, error) {
 			t.causes[t.at] = err
 			t.next()
 		}
-		if t.failed >= len(t.c.nodes) {
-			if !t.pause() {
-				return nil, t.unavailable()
-			}
+		if t.asked[t.at] && !t.pause() {
+			return nil, t.unavailable()
 		}
 	}
 }
@@ -240,7 +264,7 @@ func (t *try) judge(a answer, err error) (out error, final bool) {
 		return nil, false
 	case "RetriableException", "SafeModeException":
 		// The text of a standby that is wrapped in it would say the same to the other one.
-		t.failed = len(t.c.nodes)
+		t.asked[t.at] = true
 		return nil, false
 	}
 	switch a.code {
@@ -252,10 +276,9 @@ func (t *try) judge(a answer, err error) (out error, final bool) {
 
 // next turns to another NameNode, for this call and, as long as no other has moved on, for all.
 func (t *try) next() {
-	t.failed++
-	t.again = false
 	from := t.at
-	t.at = (t.at + 1) % len(t.c.nodes)
+	t.asked[from], t.again = true, false
+	t.at = t.c.choose((from + 1) % len(t.c.nodes))
 	t.c.mu.Lock()
 	if t.c.active == from {
 		t.c.active = t.at
@@ -268,7 +291,7 @@ func (t *try) pause() bool {
 	d := min(firstPause<<min(t.rounds, 10), maxPause)
 	d = d/2 + mrand.N(d/2+1)
 	t.rounds++
-	t.failed = 0
+	clear(t.asked)
 	left := time.Until(t.end)
 	if left <= 0 {
 		return false
@@ -281,6 +304,16 @@ func (t *try) pause() bool {
 	case <-t.c.stop:
 		return false
 	}
+}
+
+// choose gives the first NameNode from i on that is not avoided, or i itself if all are.
+func (c *Client) choose(i int) int {
+	for k := range c.nodes {
+		if at := (i + k) % len(c.nodes); !c.nodes[at].avoided() {
+			return at
+		}
+	}
+	return i
 }
 
 // prefer remembers the NameNode that answered.
@@ -351,7 +384,7 @@ func (n *node) connect(timeout time.Duration) (c *conn, reused bool, err error) 
 		select {
 		case <-wait:
 		case <-timer.C:
-			return nil, false, fmt.Errorf("not connected after %s", timeout)
+			return nil, false, fmt.Errorf("%w: not connected after %s", errSilent, timeout)
 		}
 		n.mu.Lock()
 		failed := n.failed

@@ -12,8 +12,12 @@ import (
 	"staunch/fault"
 )
 
-// errSilent: no answer came within the call's time limit.
-var errSilent = errors.New("no answer")
+var (
+	// errSilent: nothing at all came within a call's time limit.
+	errSilent = errors.New("no answer")
+	// errSlow: no answer came to this call, while others got theirs.
+	errSlow = errors.New("no answer to this call")
+)
 
 // lost is the end of a connection.
 type lost struct{ err error }
@@ -48,7 +52,7 @@ func (n *node) open(timeout time.Duration) (*conn, error) {
 	nc, err := n.client.opt.Dial(ctx, n.addr)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("not connected after %s", timeout)
+			err = fmt.Errorf("%w: not connected after %s", errSilent, timeout)
 		}
 		return nil, err
 	}
@@ -200,10 +204,11 @@ func (c *conn) silent(since time.Time, timeout time.Duration) error {
 	c.mu.Lock()
 	quiet := !c.heard.After(since)
 	c.mu.Unlock()
-	err := fmt.Errorf("%w within %s", errSilent, timeout)
-	if quiet {
-		c.end(err)
+	if !quiet {
+		return fmt.Errorf("%w within %s", errSlow, timeout)
 	}
+	err := fmt.Errorf("%w within %s", errSilent, timeout)
+	c.end(err)
 	return err
 }
 

@@ -12,7 +12,8 @@
 //	RetriableException, SafeModeException the same one again, after a pause
 //	any other exception                   the call's answer
 //
-// After each NameNode has failed once there is a pause, from 50 ms doubled up to 5 s, half of it by chance. When the call's patience is over it
+// After each NameNode has failed once there is a pause, from 50 ms doubled up to 2 s, half of it by chance. One that was silent is left alone for as
+// long as it was waited for, while there is another. When the call's patience is over it
 // fails with fs.ErrUnavailable and what each NameNode last said; it may have taken effect, or may still do so.
 //
 // # Time limits
