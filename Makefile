@@ -55,6 +55,9 @@ bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, R
 crash: build-failpoint ## the process killed at each failpoint and at random, HDFS failing over meanwhile (KILLS, STORE)
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 120m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -store $(STORE) -v
 
+soak: build-failpoint ## 11 real minutes without a NameNode under a live topic; writes docs/soak.md
+	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run BothNameNodesAway ./test/chaos -away 11m -page $(CURDIR)/docs/soak.md -v
+
 sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
 	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)
 
@@ -68,4 +71,4 @@ docs: ## reference pages from the option tables; fails in CI when they differ
 fmt: ## gofmt on all files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: help build build-failpoint unit demo install peers test bench crash sim lint docs fmt
+.PHONY: help build build-failpoint unit demo install peers test bench crash soak sim lint docs fmt

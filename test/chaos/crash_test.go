@@ -17,7 +17,7 @@ import (
 
 var (
 	kills     = flag.Int("kills", 12, "kills of the process on each store, each at a failpoint or at a random moment")
-	failovers = flag.Int("failovers", 0, "failovers of HDFS during them; 0: one for each 20 kills, at least 2")
+	failovers = flag.Int("failovers", 0, "failovers of HDFS during them; 0: one for each 12 kills, at least 2")
 	stores    = flag.String("store", "local,hdfs", "where the table and its checkpoints lie")
 	seed      = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random moments")
 )
@@ -35,7 +35,7 @@ func TestCrash(t *testing.T) {
 			t.Logf("seed %d", *seed)
 			want := *failovers
 			if want == 0 {
-				want = max(2, *kills/20)
+				want = max(2, *kills/12)
 			}
 			if c.at.hdfs == nil {
 				want = 0
@@ -89,7 +89,7 @@ func (c *campaign) attack(t *testing.T, format string, kills, failovers int) {
 	live := peer.FillLive(t, k.topic, partitions, rate)
 	k.produced()
 	before, late := c.kills, 0
-	for i := 0; c.kills-before < kills; i++ {
+	for i := range kills { // each step is one kill or two
 		switch {
 		case isDue(i, failovers, kills):
 			for !c.disturb(k) {

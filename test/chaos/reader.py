@@ -36,7 +36,7 @@ class Remote(webhdfs.WebHDFS):
         return sorted(p for p in super().files() if visible(p))
 
 
-store = Remote(table) if webhdfs.is_place(table) else Folder()
+store = Remote(table, patience=3600) if webhdfs.is_place(table) else Folder()
 con = duckdb.connect()
 con.execute("SET threads=1; SET memory_limit='2GB'")
 con.execute("CREATE TABLE seen (part INT, off BIGINT, PRIMARY KEY (part, off))")

@@ -45,6 +45,7 @@ func newPlace(t *testing.T, name string) place {
 type table struct {
 	t                             *testing.T
 	dir, sql, lake, topic, format string
+	flags                         []string // of the program
 	adm                           *kadm.Client
 	last                          *run
 }
@@ -110,7 +111,7 @@ type run struct {
 // start starts the job; env are more variables.
 func (k *table) start(env ...string) *run {
 	k.t.Helper()
-	r := &run{k: k, cmd: exec.Command(binary(k.t), "run", k.sql), done: make(chan struct{})}
+	r := &run{k: k, cmd: exec.Command(binary(k.t), append([]string{"run", k.sql}, k.flags...)...), done: make(chan struct{})}
 	r.cmd.Env = append(os.Environ(), env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.log, &r.log
 	if err := r.cmd.Start(); err != nil {
