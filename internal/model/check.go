@@ -105,7 +105,7 @@ func explore[S comparable](m Model[S], limit int) Result {
 	seen := newTable()
 	init := m.Init()
 	seen.add(hash(&init), 0)
-	frontier := []S{init}
+	frontier, next := []S{init}, []S(nil)
 	r := Result{Complete: true}
 	fail := func(s *S, what string, last *Label) Result {
 		r.Violation, r.Complete = what, false
@@ -117,7 +117,7 @@ func explore[S comparable](m Model[S], limit int) Result {
 		return r
 	}
 	for len(frontier) > 0 {
-		var next []S
+		next = next[:0]
 		for i := range frontier {
 			s := &frontier[i]
 			h := hash(s)
@@ -153,8 +153,8 @@ func explore[S comparable](m Model[S], limit int) Result {
 				}
 			}
 		}
-		frontier = next
-		if len(next) > 0 {
+		frontier, next = next, frontier
+		if len(frontier) > 0 {
 			r.Depth++
 		}
 		if seen.n > limit {

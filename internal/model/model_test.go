@@ -29,13 +29,16 @@ func TestScenarios(t *testing.T) {
 		if sc.caught { // a counterexample is found however deep it lies
 			n = *limit
 		}
-		r := sc.run(n)
-		t.Log(sc.Row(r))
-		if what := sc.Unexpected(r); what != "" {
-			t.Errorf("%s: %s\n%s", sc.name, what, strings.Join(r.Trace, "\n"))
-		} else if *schedule && r.Violation != "" {
-			t.Logf("%s:\n%s", sc.name, strings.Join(r.Trace, "\n"))
-		}
+		t.Run(sc.name, func(t *testing.T) {
+			t.Parallel()
+			r := sc.run(n)
+			t.Log(sc.Row(r))
+			if what := sc.Unexpected(r); what != "" {
+				t.Errorf("%s\n%s", what, strings.Join(r.Trace, "\n"))
+			} else if *schedule && r.Violation != "" {
+				t.Log(strings.Join(r.Trace, "\n"))
+			}
+		})
 	}
 }
 

@@ -5,32 +5,46 @@ import "fmt"
 // Config is one scenario: bounds, what the world may do, rules taken away.
 type Config struct {
 	Attempts, Offsets, PerCp int
+	Tables, Splits           int  // 0 means 1; each split is read by a subtask of its own. With 2 and 2 each split goes to its own table, else all rows go to all tables
+	Acks                     bool // the subtasks close their files and acknowledge one after the other, each in a step of its own
 	LostReplies              bool // any append or rename may be answered by silence and land at any later time, again and again
+	LateMoves                bool // so may the moves of a rewind
 	Takes                    int  // pending files an outsider deletes
 	AcceptLost               bool // attempts from AcceptFrom on go on over a lost file
 	AcceptFrom               int
 	Repairers                int
-	RewindBy, MaxRewinds     int // from which attempt on one may be told to go back, how often in all
+	RewindBy, MaxRewinds     int  // from which attempt on one may be told to go back, how often in all
+	Keep, KeepOnly           bool // going back may, or can only, keep newer output
+	AfterEnd                 bool // also when the job has ended
+	Savepoints               bool // every checkpoint was copied away by a person, who may go back to it
 	PowerCuts, Damages       int
 	Aborts                   int
-	Cleaner                  bool
-	OtherDir, TakeOver       bool // attempt B has another checkpoint directory (and --take-over)
+	Cleaner                  bool // an idealised cleaner: it knows at every moment what is named
+	Cleans                   int  // runs of the cleaning command, which lists, reads and deletes in steps of their own
+	OtherDir, TakeOver       bool // attempts from OtherFrom (0 means 1) to before BackFrom have another checkpoint directory (and the first of them --take-over)
+	OtherFrom, BackFrom      int
+	OtherBegins              int  // begins that stand in the other directory's log already
+	FromTable                bool // the attempt in the other directory goes on from the tables' certificates
 	RenameOverwrites         bool // HDFS client without the flag
 
-	LogCleaning bool // old entries of both logs are removed
+	LogCleaning bool // old entries of both kinds of log are removed
+	Retain      int  // checkpoints that the job's log retains; 0 means 1
 	Compactor   bool // an outsider removes a visible file of a done checkpoint
 
 	// Rules that are there when true.
 	ListExact, RereadBeforeDamage, RewindTwoNames, RereadJob bool
 
-	RowsOnly bool              // check only what a reader of the table sees, not log and chain
-	Reach    func(*State) bool // look for such a state instead of a violation
+	Reach func(*State) bool // look for such a state instead of a violation
 
 	// Rules taken away: each must give a counterexample.
 	UnknownIsOK, UnknownIsFailed, BlindAppend, RestoreFirst, LogOverwrites, LogUnsynced, NoList, ListFences, Overlap, CertLate, NoClaim, ClaimLate, ClaimIgnored, OldClaims,
 	FreshUnchecked, ChainUnchecked, DoneByID, ReuseIDs, DoneEarly, DoneBeforeSync, TargetFirst, LookOnce, NoReread, RereadJobOnly, BothUnjudged,
 	OldIfInvisible, OldIfUncertified, OldSilently, DamagedSilently, RewindSkipsPending, RewindSkipsStaged, RewindNotInTable, RewindOnePlace, RewindUnsynced, RewindNoCopy,
 	RepairNewName, RepairIgnoresRewind, RepairUnsynced, CleanByEpoch bool
+	// With several tables and subtasks.
+	ClaimFirstOnly, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, ForeignUnfinished, KeptUnfinished, FromGreatest bool
+	// Cleaning.
+	SegmentEarly, CleanLogsFirst, CleanIgnoresCompletes, CleanIgnoresCertificates, CleanAnyLog, CleanNewestClaim bool
 }
 
 // scenario is one exploration with what is expected of it.

@@ -1,15 +1,16 @@
 package model
 
-func scenarios() []scenario {
-	// amended is the protocol with all its rules; every request may lose its reply.
-	amended := func(c Config) Config {
-		c.LostReplies = true
-		c.ListExact, c.RereadBeforeDamage, c.RewindTwoNames = true, true, true
-		c.RereadJob = true
-		return c
-	}
-	with := func(c Config, f func(*Config)) Config { f(&c); return c }
+// amended is the protocol with all its rules; every request may lose its reply.
+func amended(c Config) Config {
+	c.LostReplies = true
+	c.ListExact, c.RereadBeforeDamage, c.RewindTwoNames = true, true, true
+	c.RereadJob = true
+	return c
+}
 
+func with(c Config, f func(*Config)) Config { f(&c); return c }
+
+func scenarios() []scenario {
 	two := amended(Config{Attempts: 2, Offsets: 2, PerCp: 2})
 	three := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1})
 	three1 := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, RewindBy: 1, MaxRewinds: 2})
@@ -74,7 +75,7 @@ func scenarios() []scenario {
 	bad("bad-repair-sync", "a repair's placement is not made durable before it reports", with(repairCut, func(c *Config) { c.RepairUnsynced = true }))
 	bad("bad-old-claim", "a claim by an older epoch is placed behind a newer one", with(three1, func(c *Config) { c.RewindBy, c.MaxRewinds = 2, 1; c.OldClaims = true }))
 
-	ended := func(s *State) bool { _, _, _, e := s.fold(job0, s.end(job0)); return e }
+	ended := func(s *State) bool { return s.job(job0, s.end(job0)).ended }
 	reach := func(name, about string, c Config, f func(*State) bool) {
 		c.Reach = f
 		bad(name, about, c)
@@ -97,8 +98,8 @@ func scenarios() []scenario {
 		return s.Att[0].PC == pFenced && s.Cleaned[job0] > 1 && s.Att[0].JR <= s.Cleaned[job0]
 	})
 	reach("reach-takeover", "taken over and ended in the second directory after going back", takeOverRewind, func(s *State) bool {
-		_, _, r, e := s.fold(job1, s.end(job1))
-		return e && r == 1 && s.Att[0].alive()
+		j := s.job(job1, s.end(job1))
+		return j.ended && j.goings == 1 && s.Att[0].alive()
 	})
 
 	bad("bad-unknown-ok", "no nonce read-back: unknown taken for success", with(two, func(c *Config) { c.UnknownIsOK = true }))
@@ -136,5 +137,5 @@ func scenarios() []scenario {
 	bad("bad-repair-name", "repair under a new name", with(repair, func(c *Config) { c.RepairNewName = true }))
 	bad("bad-repair-rewind", "a repair does not heed a rewind in the table's log", with(repairRewind, func(c *Config) { c.Repairers = 1; c.RepairIgnoresRewind = true }))
 	bad("bad-clean-epoch", "cleaning by epoch number only", with(clean, func(c *Config) { c.CleanByEpoch = true }))
-	return append(out, regionScenarios()...)
+	return append(append(out, jobScenarios()...), regionScenarios()...)
 }
