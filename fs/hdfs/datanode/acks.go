@@ -23,7 +23,7 @@ func (s *stream) acknowledge(p *pipe) {
 
 func (s *stream) readAcks(p *pipe) *nodeError {
 	var a ack
-	tick := min(s.opt.Silence, s.opt.Heartbeat) / 2
+	tick := min(s.opt.Silence, s.opt.Heartbeat) / 4
 	for {
 		s.mu.Lock()
 		broken := p.broken

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"staunch/fs"
 )
 
 // cluster is a NameNode for one file, and DataNodes, in this process. DataNodes follow the rules of Hadoop's where a writer depends on them:
@@ -83,7 +85,7 @@ func (c *cluster) dial(addr string, timeout time.Duration) (net.Conn, error) {
 	return near, nil
 }
 
-var errNoNodes = errors.New("could only be written to 0 of the 1 minReplication nodes")
+var errNoNodes = fmt.Errorf("could only be written to 0 of the 1 minReplication nodes: %w", fs.ErrUnavailable)
 
 func (c *cluster) AddBlock(previous *Block, exclude []Node) (Located, error) {
 	c.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"time"
 )
 
@@ -66,5 +65,8 @@ func (f *frames) makeRoom() {
 	}
 }
 
-// timedOut reports whether err only means that a deadline passed.
-func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+// timedOut reports whether err only means that something took too long.
+func timedOut(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}

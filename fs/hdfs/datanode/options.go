@@ -33,6 +33,8 @@ type Options struct {
 	Patience time.Duration
 	// Window is how many packets of 64 KiB may be on their way; 16.
 	Window int
+	// Suspects are shared by all files of a client; nil: this file has its own.
+	Suspects *Suspects
 	// Dial makes a connection; TCP.
 	Dial func(addr string, timeout time.Duration) (net.Conn, error)
 }
@@ -66,6 +68,9 @@ func (o *Options) complete() error {
 	}
 	if o.Dial == nil {
 		o.Dial = dialTCP
+	}
+	if o.Suspects == nil {
+		o.Suspects = &Suspects{}
 	}
 	if o.ChunkSize < 1 || o.ChunkSize > 1<<20 {
 		return fault.Userf("dfs.bytes-per-checksum = %d: it must be between 1 and 1048576", o.ChunkSize)

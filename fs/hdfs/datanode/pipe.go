@@ -16,7 +16,9 @@ import (
 type nodeError struct {
 	// bad are indices into the pipeline's nodes, never none.
 	bad []int
-	err error
+	// silent: they did not answer, or could not be reached in time.
+	silent bool
+	err    error
 }
 
 func (e *nodeError) Error() string { return e.err.Error() }
@@ -24,7 +26,7 @@ func (e *nodeError) Unwrap() error { return e.err }
 
 // blame makes a nodeError for one node.
 func blame(nodes []Node, i int, verb string, err error) *nodeError {
-	return &nodeError{bad: []int{i}, err: fmt.Errorf("DataNode %s: %s: %w", nodes[i].Addr(), verb, err)}
+	return &nodeError{bad: []int{i}, silent: timedOut(err), err: fmt.Errorf("DataNode %s: %s: %w", nodes[i].Addr(), verb, err)}
 }
 
 // errClosedAtOnce is what a DataNode that wants SASL does to a client that does not speak it, and a dying one to any.
@@ -127,11 +129,13 @@ func (p *pipe) silent(o *Options, b Block, token Token, since time.Duration) *no
 	err := fmt.Errorf("no answer for %v: %w", since.Round(time.Millisecond), fs.ErrUnavailable)
 	if len(dead) > 0 && len(dead) < len(p.nodes) {
 		e := blame(p.nodes, dead[0], "wait", err)
-		e.bad = dead
+		e.bad, e.silent = dead, true
 		return e
 	}
 	if since >= o.answer(len(p.nodes)) {
-		return blame(p.nodes, 0, "wait", err)
+		e := blame(p.nodes, 0, "wait", err)
+		e.silent = true
+		return e
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 		case err == io.EOF:
 			r.stream.finish(statusChecksumOK)
 		default:
-			r.blame(r.stream.node)
+			r.blame(r.stream.node, err)
 			r.stream.fail(err)
 		}
 		r.stream = nil
@@ -228,7 +228,7 @@ func (r *Reader) attempt(off uint64, do func(l Located, n Node, timeout time.Dur
 			if errors.Is(err, errChecksum) {
 				damaged++
 			}
-			r.blame(n)
+			r.blame(n, err)
 			failed = errors.Join(failed, fmt.Errorf("block %v from DataNode %s: %w", l.Block, n.Addr(), err))
 		}
 		if round == 0 {
@@ -260,7 +260,7 @@ func (r *Reader) order(nodes []Node) []Node {
 	list := make([]Node, 0, len(nodes))
 	for _, bad := range []bool{false, true} {
 		for _, n := range nodes {
-			if r.bad[n.Addr()] == bad {
+			if (r.bad[n.Addr()] || r.opt.Suspects.has(n)) == bad {
 				list = append(list, n)
 			}
 		}
@@ -268,7 +268,10 @@ func (r *Reader) order(nodes []Node) []Node {
 	return list
 }
 
-func (r *Reader) blame(n Node) {
+func (r *Reader) blame(n Node, err error) {
+	if timedOut(err) {
+		r.opt.Suspects.add(n)
+	}
 	r.mu.Lock()
 	r.bad[n.Addr()] = true
 	r.mu.Unlock()

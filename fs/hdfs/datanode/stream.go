@@ -29,8 +29,6 @@ type stream struct {
 	token Token
 	nodes []Node
 	pipe  *pipe
-	// excluded are nodes that failed in this file.
-	excluded []Node
 	// current is being filled, or nil.
 	current *packet
 	// offset is the place in the block behind what was sent for the first time.
@@ -241,11 +239,12 @@ func (s *stream) hangUp() {
 	}
 }
 
-// allocate gets the next block and makes a pipeline for it. Nodes that cannot be reached are reported and left out.
+// allocate gets the next block and makes a pipeline for it. Nodes that cannot be reached are left out at the next try.
 func (s *stream) allocate() error {
 	start, pause := time.Now(), firstPause
+	exclude := s.opt.Suspects.list()
 	for try := 1; ; try++ {
-		l, err := s.ns.AddBlock(s.previous, s.excluded)
+		l, err := s.ns.AddBlock(s.previous, exclude)
 		if err == nil && len(l.Nodes) == 0 {
 			err = fmt.Errorf("the NameNode gave no DataNode: %w", fs.ErrUnavailable)
 		}
@@ -258,15 +257,19 @@ func (s *stream) allocate() error {
 				s.listen()
 				return nil
 			}
-			s.exclude(bad.bad)
+			s.suspect(bad)
+			for _, i := range bad.bad {
+				exclude = append(exclude, s.nodes[i])
+			}
 			err = fmt.Errorf("%w (%w)", bad, fs.ErrUnavailable)
 			if abandon := s.ns.AbandonBlock(l.Block); abandon != nil {
 				return errors.Join(err, abandon)
 			}
-		} else if len(s.excluded) == 0 {
+		} else if !errors.Is(err, fs.ErrUnavailable) {
 			return err
 		} else {
-			s.excluded = s.excluded[:0] // there is nothing else; they may be back
+			exclude = nil // there is nothing else; they may be back
+			s.opt.Suspects.clear()
 		}
 		if time.Since(start) > s.opt.Patience && try >= minTries {
 			return fmt.Errorf("new block after %d tries: %w", try, err)
@@ -288,10 +291,13 @@ func rest(d time.Duration) {
 	<-t.C
 }
 
-// exclude notes the nodes of the pipeline with these indices.
-func (s *stream) exclude(bad []int) {
-	for _, i := range bad {
-		s.excluded = append(s.excluded, s.nodes[i])
+// suspect notes nodes of the pipeline that were silent.
+func (s *stream) suspect(bad *nodeError) {
+	if !bad.silent {
+		return
+	}
+	for _, i := range bad.bad {
+		s.opt.Suspects.add(s.nodes[i])
 	}
 }
 
@@ -338,7 +344,7 @@ func (s *stream) recover() error {
 // reopen makes a new pipeline without the bad nodes of the old one.
 func (s *stream) reopen(bad *nodeError) error {
 	for {
-		s.exclude(bad.bad)
+		s.suspect(bad)
 		s.nodes = without(s.nodes, bad.bad)
 		if len(s.nodes) == 0 {
 			return fmt.Errorf("block %v lost its last DataNode: %w (%w)", s.block, bad, fs.ErrUnavailable)
