@@ -42,6 +42,9 @@ type Store struct {
 	past         bool // see OpenPast
 	undone       []Damaged
 	noFence      bool
+	variant      Variant
+	frozen       bool // RestoreFirst: before was chosen
+	before       *Restored
 }
 
 // Damaged is an entry that was read over: see OpenPast.
@@ -66,7 +69,17 @@ type Restored struct {
 // Variant takes rules away; only the simulator sets others than the zero value.
 type Variant struct {
 	NoFence bool
-	Log     logp.Variant
+	// BelowFences ends a begin that came to lie below the log's beginning, instead of appending it again.
+	BelowFences bool
+	// CleanNewest removes the newest complete as well.
+	CleanNewest bool
+	// Older restores the retained checkpoint before the newest one.
+	Older bool
+	// RestoreFirst chooses what is restored before the attempt's begin stands.
+	RestoreFirst bool
+	// PastDamage reads over what cannot be read, as if it were ordered to go back.
+	PastDamage bool
+	Log        logp.Variant
 }
 
 // Dir is the folder of a job's log below the checkpoint directory; escaped is the job's id as a folder name.
@@ -76,7 +89,9 @@ func Dir(checkpoints, escaped string) string { return path.Join(checkpoints, esc
 func Open(e env.Env, store fs.FS, dir string, v Variant, l *slog.Logger) *Store {
 	lg := log.Open(e, store, dir, "")
 	lg.Variant = v.Log
-	return &Store{env: e, dir: dir, log: lg, slog: l, noFence: v.NoFence}
+	s := &Store{env: e, dir: dir, log: lg, slog: l, noFence: v.NoFence, variant: v}
+	s.past, s.log.PastDamage = v.PastDamage, v.PastDamage
+	return s
 }
 
 // OpenPast is Open for a job that is ordered to go back: entries that are missing or cannot be read are read over, and appended behind.
@@ -193,7 +208,15 @@ func (s *Store) LogID() string { return s.logID }
 func (s *Store) Epoch() account.Epoch { return s.epoch }
 
 // Newest is the newest completed checkpoint, or nil.
-func (s *Store) Newest() *Restored { return s.newest }
+func (s *Store) Newest() *Restored {
+	if s.frozen {
+		return s.before
+	}
+	if n := len(s.retained); s.variant.Older && n > 1 {
+		return s.retained[n-2]
+	}
+	return s.newest
+}
 
 // Greatest is the greatest id of a completed checkpoint seen.
 func (s *Store) Greatest() account.CheckpointID { return s.greatest }
@@ -257,12 +280,17 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 // REQUIRES: Load. check is asked about every entry that came between.
 func (s *Store) Begin(b account.Begin) error {
 	failpoint.Hit(failpoint.BeginBefore)
+	s.frozen, s.before = s.variant.RestoreFirst, s.newest
 	if s.logID == "" || b.Renewed {
 		b.LogID = env.RandomHex(s.env, 16)
 	} else {
 		b.LogID = s.logID
 	}
-	e, err := s.append(account.KindBegin, b, log.Again)
+	below := log.Again
+	if s.variant.BelowFences {
+		below = log.Fenced
+	}
+	e, err := s.append(account.KindBegin, b, below)
 	if err != nil {
 		return err
 	}
@@ -284,6 +312,7 @@ func (s *Store) Complete(m Metadata) (*Restored, error) {
 	if _, err := s.append(account.KindComplete, m, log.Fenced); err != nil {
 		return nil, err
 	}
+	s.frozen = false
 	failpoint.Hit(failpoint.CompleteAfter)
 	return s.newest, nil
 }
@@ -301,6 +330,10 @@ func (s *Store) End(id account.CheckpointID) error {
 // Clean removes what lies before the oldest of the newest retain checkpoints, by exact number, oldest first. REQUIRES: the newest complete is
 // done in every table.
 func (s *Store) Clean(retain int) {
+	if s.variant.CleanNewest {
+		s.cleanAll()
+		return
+	}
 	if len(s.anchors) <= retain || retain < 1 {
 		return
 	}
@@ -316,4 +349,12 @@ func (s *Store) Clean(retain int) {
 	s.anchors = slices.DeleteFunc(s.anchors, func(n int64) bool { return n < oldest })
 	s.retained = slices.DeleteFunc(s.retained, func(r *Restored) bool { return r.at() < oldest })
 	s.begins = slices.DeleteFunc(s.begins, func(b BeginEntry) bool { return int64(b.Epoch) < oldest && b.Epoch != s.epoch })
+}
+
+// cleanAll is the variant CleanNewest.
+func (s *Store) cleanAll() {
+	for _, h := range s.heads {
+		_ = s.log.Remove(h.N) // one that stays does no harm
+	}
+	s.heads, s.anchors, s.retained = nil, nil, nil
 }

@@ -64,6 +64,8 @@ type State struct {
 	// broken: a certificate does not follow the one before it. It is a fault only if no segment comes behind: below one a cleaner may have left
 	// any part of the entries.
 	broken error
+	// doneByID: see Variant.
+	doneByID bool
 }
 
 // Superseding is a supersede entry as it stands in the log.
@@ -146,6 +148,13 @@ func (s *State) Apply(e log.Entry) error {
 		}
 		if c := s.Find(d.Certificate); c != nil && c.Done == nil {
 			c.Done = &d
+		}
+		if s.doneByID {
+			for _, c := range s.Certificates {
+				if c.Checkpoint == d.Checkpoint && c.Done == nil {
+					c.Done = &d
+				}
+			}
 		}
 		if d.Certificate == s.Chain.Certificate {
 			s.ChainDone = true

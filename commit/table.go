@@ -28,6 +28,34 @@ type Variant struct {
 	File protocol.Variant
 	// NoFence goes behind newer claims as if they were not there, and claims nothing.
 	NoFence bool
+	// NoClaim claims nothing, but heeds the claims of others.
+	NoClaim bool
+	// NoOlder lets an older epoch claim behind a newer one.
+	NoOlder bool
+	// AnyLog lets another log's attempt claim the table without --take-over.
+	AnyLog bool
+	// NoOthers writes what another job's log in the table covers.
+	NoOthers bool
+	// NoChain goes on from any state, wherever the table's chain ends.
+	NoChain bool
+	// BelowFences ends a claim that came to lie below the log's beginning, instead of appending it again.
+	BelowFences bool
+	// Early takes a certificate of the same checkpoint for the checkpoint's own, whatever complete it names.
+	Early bool
+	// DoneByID believes a done of any certificate of the same checkpoint.
+	DoneByID bool
+	// IgnoreDone judges files of a checkpoint that is done again.
+	IgnoreDone bool
+	// ListFolder commits what lies in the folders, not only what the certificate names.
+	ListFolder bool
+	// Copy makes files visible by a copy.
+	Copy bool
+	// NoSync says done before the renames are durable.
+	NoSync bool
+	// LostGoesOn goes on without a lost file.
+	LostGoesOn bool
+	// LostFirst stops at the first lost file, before the others are committed.
+	LostFirst bool
 	// CertificateLast appends the certificate after the renames.
 	CertificateLast bool
 	// Log takes rules of appending away.
@@ -87,7 +115,9 @@ func Open(e env.Env, store fs.FS, root string, owner Owner, v Variant, l *slog.L
 	dir := Dir(root, owner.Job)
 	lg := log.Open(e, store, dir, ".staunch")
 	lg.Variant = v.Log
-	return &Table{env: e, store: store, root: root, dir: dir, log: lg, owner: owner, variant: v, slog: l}
+	t := &Table{env: e, store: store, root: root, dir: dir, log: lg, owner: owner, variant: v, slog: l}
+	t.state.doneByID = v.DoneByID
+	return t
 }
 
 // Root is the table's folder.
@@ -130,7 +160,7 @@ func (t *Table) fenced(c *account.Claim) error {
 // older reports, before this attempt claims, a claim that only a later history of its own log can have made: a begin's number is greater than
 // those of all attempts before it.
 func (t *Table) older(c *account.Claim) error {
-	if c == nil || c.Epoch < t.owner.Epoch || c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID {
+	if c == nil || t.variant.NoOlder || c.Epoch < t.owner.Epoch || c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID {
 		return nil
 	}
 	return fault.New(fault.Fenced, "table %s was claimed by epoch %d of this job (host %s, pid %d), and this start is epoch %d only", t.root, c.Epoch, c.Host,
@@ -139,7 +169,7 @@ func (t *Table) older(c *account.Claim) error {
 }
 
 func (t *Table) foreign(c *account.Claim) error {
-	if c == nil || c.LogID == t.owner.LogID || t.owner.TakeOver || t.variant.NoFence {
+	if c == nil || c.LogID == t.owner.LogID || t.owner.TakeOver || t.variant.NoFence || t.variant.AnyLog {
 		return nil
 	}
 	if c.Log == t.owner.LogPath {
@@ -165,11 +195,18 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 	if err := check(t.state.Claim); err != nil {
 		return err
 	}
+	if t.variant.NoClaim {
+		return nil
+	}
 	failpoint.Hit(failpoint.ClaimBefore)
 	takeOver := t.state.Claim != nil && t.state.Claim.LogID != t.owner.LogID
 	c := account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID,
 		Time: t.env.Now().UTC(), TakeOver: takeOver}
-	err := t.append(account.KindClaim, c, func() error { return check(t.state.Claim) }, log.Again)
+	below := log.Again
+	if t.variant.BelowFences {
+		below = log.Fenced
+	}
+	err := t.append(account.KindClaim, c, func() error { return check(t.state.Claim) }, below)
 	if err == nil {
 		failpoint.Hit(failpoint.ClaimAfter)
 	}
@@ -278,12 +315,15 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 		return Result{Already: true, Certificate: t.state.Chain}, nil
 	}
 	res := Result{Certificate: account.ChainEnd{Certificate: standing.Hash, Checkpoint: standing.Checkpoint}, Committed: standing.Committed}
-	if standing.Done != nil {
+	if standing.Done != nil && !t.variant.IgnoreDone {
 		res.Already, res.Counters, res.Verdicts, res.Lost = true, standing.Done.Counters, standing.Done.Verdicts, standing.lost()
 		return res, nil
 	}
 	if err := t.makeFolders(standing.Files); err != nil {
 		return res, err
+	}
+	if t.variant.ListFolder {
+		t.moveFolders(standing.Files)
 	}
 	if res.Verdicts, err = t.judgeAll(standing.Files); err != nil {
 		return res, err
@@ -301,7 +341,9 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 		}
 	}
 	failpoint.Hit(failpoint.RenamedAll)
-	if err := t.sync(standing.Files); err != nil {
+	if t.variant.NoSync {
+		t.slog.Debug("not synced")
+	} else if err := t.sync(standing.Files); err != nil {
 		return res, err
 	}
 	failpoint.Hit(failpoint.SyncedAll)
@@ -330,7 +372,7 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 		return nil, err
 	}
 	for _, c := range t.state.Certificates {
-		if c.Checkpoint == cert.Checkpoint && c.Complete == cert.Complete {
+		if c.Checkpoint == cert.Checkpoint && (c.Complete == cert.Complete || t.variant.Early) {
 			return c, nil
 		}
 	}
@@ -340,7 +382,7 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 	if k := t.state.Kept; k != nil && k.Chain == t.state.Chain && k.Target.Checkpoint == cert.Checkpoint {
 		return nil, nil // in front of what was kept, behind a segment
 	}
-	if t.state.Chain != expect && !t.variant.NoFence {
+	if t.state.Chain != expect && !t.variant.NoFence && !t.variant.NoChain {
 		return nil, t.goingBack(cert.Checkpoint, expect)
 	}
 	cert.Previous = t.state.Chain.Certificate
@@ -376,7 +418,7 @@ func (t *Table) goingBack(c account.CheckpointID, expect account.ChainEnd) error
 // CheckChain refuses to start when the table's chain ends neither at the restored checkpoint's certificate (complete is the hash of its entry
 // in the job's log) nor at the one before it.
 func (t *Table) CheckChain(c account.CheckpointID, complete string, expect account.ChainEnd) error {
-	if t.state.Chain == expect || t.variant.NoFence {
+	if t.state.Chain == expect || t.variant.NoFence || t.variant.NoChain {
 		return nil
 	}
 	last := t.state.Find(t.state.Chain.Certificate)
@@ -403,9 +445,12 @@ func (t *Table) judgeAll(files []account.File) ([]account.Verdict, error) {
 		failpoint.Hit(failpoint.RenameBefore)
 		m := protocol.New(t.variant.File)
 		j := &judgement{f: &files[i], m: m, ask: m.Start()}
-		v, err := t.judge(j, true)
+		v, err := t.judge(j, !t.variant.LostFirst)
 		if err != nil {
 			return nil, err
+		}
+		if v == account.Lost && t.variant.LostFirst {
+			return nil, t.acceptLost(&Certified{Certificate: account.Certificate{Checkpoint: -1, Files: files}}, files[i:i+1])
 		}
 		failpoint.Hit(failpoint.RenameAfter)
 		if out[i] = v; v == "" {
@@ -444,7 +489,11 @@ func (t *Table) judge(j *judgement, postpone bool) (account.Verdict, error) {
 		case protocol.MakeParent:
 			a, last = answer(t.store.MkdirAll(path.Dir(f.Final)), last)
 		case protocol.Rename:
-			a, last = answer(t.store.Rename(f.Pending, f.Final), last)
+			move := t.store.Rename
+			if t.variant.Copy {
+				move = t.copy
+			}
+			a, last = answer(move(f.Pending, f.Final), last)
 		case protocol.LookSource:
 			_, err := t.store.Stat(f.Pending)
 			a, last = answer(err, last)
@@ -507,7 +556,7 @@ func (t *Table) damaged(f *account.File) error {
 
 // acceptLost lets a loss pass that a person has accepted, and else makes it the job's end.
 func (t *Table) acceptLost(c *Certified, lost []account.File) error {
-	if len(lost) == 0 || len(c.Accepted) > 0 {
+	if len(lost) == 0 || len(c.Accepted) > 0 || t.variant.LostGoesOn {
 		return nil
 	}
 	id := LossID(c.Checkpoint, c.Hash)

@@ -129,6 +129,12 @@ func (a *attempt) start() error {
 	if fromDirectories(a.base) {
 		greatest += idsApart
 	}
+	if a.spec.Variant.ReuseIDs {
+		greatest = 0
+		if a.base != nil {
+			greatest = a.base.ID
+		}
+	}
 	a.next.Store(int64(greatest) + 1)
 	var names []cp.Task
 	for i := range a.spec.Graph.Sources {
@@ -372,7 +378,7 @@ func (a *attempt) handle(e event) {
 	case evAppended:
 		a.appending = false
 		if e.err != nil {
-			if classify(e.err) == fault.Transient && !errors.Is(e.err, log.ErrUnknown) {
+			if classify(e.err) == fault.Transient && (a.spec.Variant.UnknownIsFailed || !errors.Is(e.err, log.ErrUnknown)) {
 				a.perform(a.machine.AppendFailed(cp.ID(e.id), e.err.Error(), now))
 			} else {
 				a.fail(e.err) // the next attempt finds out by reading the log (K3)
@@ -446,6 +452,14 @@ func (a *attempt) appendNow(id account.CheckpointID, final bool) {
 	}
 	a.appending = true
 	a.env.Go("append", func() {
+		if a.spec.Variant.CommitFirst {
+			early := &checkpoint.Restored{Metadata: m, Hash: fmt.Sprintf("early-%d", id)}
+			early.LogID, early.Epoch = a.store.LogID(), a.store.Epoch()
+			if _, err := a.commitAll(early); err != nil {
+				a.loop.post(event{kind: evAppended, attempt: a.n, id: id, err: err})
+				return
+			}
+		}
 		r, err := a.store.Complete(m)
 		a.loop.post(event{kind: evAppended, attempt: a.n, id: id, restored: r, err: err})
 	})
@@ -619,6 +633,11 @@ func (a *attempt) discovered(e event) {
 
 // tearDown stops all subtasks and waits for the outcome of everything that is under way (K3, R1).
 func (a *attempt) tearDown() {
+	if a.spec.Variant.Discard && a.machine != nil && a.machine.Phase() == cp.Pending {
+		for _, tb := range a.sortedTables() {
+			tb.t.Discard(account.CheckpointID(a.machine.Current()))
+		}
+	}
 	if !a.started { // opened, but never run
 		for _, s := range a.sources {
 			for _, t := range s.tasks {

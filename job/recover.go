@@ -126,7 +126,7 @@ func (j *Job) otherEnded(c account.Claim) bool {
 // checkFresh refuses a start from nothing over tables that have output of this job.
 func (j *Job) checkFresh() error {
 	for _, tb := range j.sortedTables() {
-		if c := tb.t.State().Chain; c.Certificate != "" && !j.spec.Variant.Commit.NoFence && !j.settled(tb) {
+		if c := tb.t.State().Chain; c.Certificate != "" && !j.spec.Variant.Commit.NoFence && !j.spec.Variant.NoFresh && !j.settled(tb) {
 			return fault.Userf("table %s has output of job %q up to checkpoint %d, but %s has no checkpoint: reading from the start would repeat it",
 				tb.t.Root(), j.spec.ID, c.Checkpoint, j.store.Dir()).
 				WithHint("was the checkpoint directory removed or changed? Put it back (execution.checkpointing.dir), go on from what the table says with " +
@@ -158,7 +158,7 @@ func (j *Job) checkChains(newest *checkpoint.Restored) error {
 		case st.ChainDone && (settled || st.ChainLogID == j.store.LogID()):
 			j.log.Warn("a sink is back in the file and goes on at the job's offsets: records in between are not written to it",
 				"table", tb.name, "path", tb.t.Root(), "last checkpoint there", st.Chain.Checkpoint)
-		case !j.spec.Variant.Commit.NoFence:
+		case !j.spec.Variant.Commit.NoFence && !j.spec.Variant.Commit.NoChain:
 			return fault.Userf("table %s has output of job %q up to checkpoint %d from another history, which checkpoint %d knows nothing of",
 				tb.t.Root(), j.spec.ID, st.Chain.Checkpoint, newest.ID).
 				WithHint("give this job another pipeline.name, or write to another table")
@@ -175,6 +175,11 @@ func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
 		promised, tb := r.Tables[key], j.tables[key]
 		if promised.Empty() {
 			continue
+		}
+		if j.spec.Variant.SuccessFirst {
+			if err := j.commitPartitions(tb, commit.Result{Committed: map[string]bool{}}); err != nil {
+				return sum, err
+			}
 		}
 		res, err := tb.t.Commit(j.certificate(r, promised), promised.Expect)
 		if fault.ClassOf(err) == fault.Lost {
@@ -232,7 +237,7 @@ func (j *Job) commitPartitions(tb *table, res commit.Result) error {
 	kept := tb.pending[:0:0]
 	var done []string
 	for _, p := range tb.pending {
-		if hole[p.Partition] { // kept in mind: it may be due later, and get more files
+		if hole[p.Partition] && !j.spec.Variant.SuccessLost { // kept in mind: it may be due later, and get more files
 			j.log.Warn("a partition is not committed because a file of it is lost", "table", tb.name, "partition", p.Partition)
 			p.Due, p.Lost = false, true
 		}
@@ -296,7 +301,11 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 	if newest == nil {
 		return nil
 	}
-	sum, err := j.commitAll(newest)
+	var sum account.Counters
+	var err error
+	if !j.spec.Variant.ReadFirst {
+		sum, err = j.commitAll(newest)
+	}
 	j.addCounters(sum)
 	if err != nil {
 		return fmt.Errorf("commit what checkpoint %d promises: %w", newest.ID, err)

@@ -72,6 +72,20 @@ type Process struct {
 type Variant struct {
 	Commit commit.Variant
 	Store  checkpoint.Variant
+	// ReadFirst reads on before what the restored checkpoint promises is committed.
+	ReadFirst bool
+	// CommitFirst commits a checkpoint before its complete stands.
+	CommitFirst bool
+	// UnknownIsFailed gives a checkpoint up whose entry may stand.
+	UnknownIsFailed bool
+	// NoFresh begins from nothing over output.
+	NoFresh bool
+	// ReuseIDs gives ids again that superseded checkpoints had.
+	ReuseIDs bool
+	// SuccessFirst declares partitions complete before their files are there, SuccessLost although a file is lost.
+	SuccessFirst, SuccessLost bool
+	// Discard removes the folder of a checkpoint that is given up.
+	Discard bool
 }
 
 // Outcome says how a job ended without an error.

@@ -39,6 +39,12 @@ type Variant struct {
 	MissingIsDone bool
 	// TargetFirst looks at the target before the source, once, and does not read the log again.
 	TargetFirst bool
+	// LookOnce calls a file lost at the first look that finds both places empty.
+	LookOnce bool
+	// NoReread does not read the log again before it calls a file lost or damaged.
+	NoReread bool
+	// AnyLength takes a target of another length for the file.
+	AnyLength bool
 }
 
 // The bounds of patience.
@@ -133,8 +139,10 @@ func (f *File) sawSource(a Answer) Ask {
 
 func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	switch {
-	case a == OK && sameLength:
+	case a == OK && (sameLength || f.v.AnyLength):
 		return f.ask(IsSkipped)
+	case a == OK && f.v.NoReread:
+		return f.ask(IsDamaged)
 	case a == OK:
 		f.after = IsDamaged
 		return f.ask(ReadLog)
@@ -147,8 +155,11 @@ func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	case f.v.MissingIsDone:
 		return f.ask(IsSkipped)
 	}
-	if f.looks++; f.looks < 2 {
+	if f.looks++; f.looks < 2 && !f.v.LookOnce {
 		return f.wait(SecondLook, LookSource)
+	}
+	if f.v.NoReread {
+		return f.ask(IsLost)
 	}
 	f.after = IsLost
 	return f.ask(ReadLog)

@@ -12,6 +12,8 @@ type Variant struct {
 	TrustUnknownAsFailed bool
 	// Overwrite: a taken slot is emptied first (carried out by the driver).
 	Overwrite bool
+	// NoSync: the entry's name is not made durable (carried out by the driver).
+	NoSync bool
 }
 
 // Do is what the driver has to do.
