@@ -27,7 +27,7 @@ var effective = []Option{
 	{Key: "execution.checkpointing.mode", Doc: "EXACTLY_ONCE is what always runs; AT_LEAST_ONCE is accepted and gives more than it asks for."},
 	{Key: "execution.checkpointing.tolerable-failed-checkpoints", Validate: intRange(0, 1<<31-1),
 		Doc: "Consecutive failed checkpoints that are tolerated before the job fails and its restart strategy decides."},
-	{Key: "execution.checkpointing.dir", Doc: "Directory of checkpoints and of the job's log; a local path or a file:// URI. By default in the user's state directory."},
+	{Key: "execution.checkpointing.dir", Doc: "Directory of checkpoints and of the job's log; a local path, a file:// or an hdfs:// URI. By default in the user's state directory."},
 	{Key: "execution.checkpointing.num-retained", Validate: intRange(1, 1000), Doc: "Completed checkpoints that are kept."},
 	{Key: "execution.checkpointing.max-concurrent-checkpoints", Validate: intRange(1, 1<<31-1),
 		Doc: "Accepted, and runs as 1: the next checkpoint begins when the one before is committed."},
