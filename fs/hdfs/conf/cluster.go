@@ -34,6 +34,8 @@ type Cluster struct {
 	Checksum         string
 	// Umask is taken from the permissions of new files (0666) and folders (0777).
 	Umask uint32
+	// SocketTimeout is how long a DataNode may owe an answer, in milliseconds; 0 leaves it to the client.
+	SocketTimeout int64
 	// UseHostname: DataNodes are reached by their names, not by their addresses.
 	UseHostname bool
 }
@@ -256,6 +258,9 @@ func (c *Conf) settings(k *Cluster) (err error) {
 	k.Checksum = strings.ToUpper(k.Checksum)
 	if !slices.Contains([]string{"", "CRC32C", "CRC32", "NULL"}, k.Checksum) {
 		return fault.Userf("%s: dfs.checksum.type is %q, want CRC32C or CRC32", c.where("dfs.checksum.type"), k.Checksum)
+	}
+	if k.SocketTimeout, err = c.size("dfs.client.socket-timeout", 1, 1<<31); err != nil {
+		return err
 	}
 	host, err := c.Get("dfs.client.use.datanode.hostname")
 	if err != nil {

@@ -67,8 +67,8 @@ func TestNameServices(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	k, err := write(t, append(pair, "dfs.blocksize=64m", "dfs.replication=2", "dfs.bytes-per-checksum=1024", "dfs.checksum.type=crc32",
-		"dfs.client.use.datanode.hostname=true", "fs.permissions.umask-mode=027")...).Cluster("")
-	if err != nil || k.BlockSize != 64<<20 || k.Replication != 2 || k.BytesPerChecksum != 1024 || k.Checksum != "CRC32" || !k.UseHostname || k.Umask != 0o27 {
+		"dfs.client.use.datanode.hostname=true", "dfs.client.socket-timeout=30000", "fs.permissions.umask-mode=027")...).Cluster("")
+	if err != nil || k.BlockSize != 64<<20 || k.Replication != 2 || k.BytesPerChecksum != 1024 || k.Checksum != "CRC32" || !k.UseHostname || k.SocketTimeout != 30000 || k.Umask != 0o27 {
 		t.Errorf("%+v, %v", k, err)
 	}
 	k, err = write(t, pair...).Cluster("west")

@@ -189,8 +189,7 @@ func (c *conn) call(id int32, packet []byte, timeout time.Duration) (answer, err
 	err := errors.Join(c.nc.SetWriteDeadline(start.Add(timeout)), writeAll(c.nc, packet))
 	<-c.sending
 	if err != nil { // half a packet may be on its way
-		c.end(err)
-		return answer{}, &lost{err}
+		return answer{}, c.broken(err)
 	}
 	select {
 	case r := <-ch:
@@ -198,6 +197,22 @@ func (c *conn) call(id int32, packet []byte, timeout time.Duration) (answer, err
 	case <-timer.C:
 		return answer{}, c.silent(start, timeout)
 	}
+}
+
+// parting is how long the reading goroutine may still find out why the NameNode has closed a connection that takes no more bytes: it says so
+// before (authentication, version).
+const parting = 100 * time.Millisecond
+
+// broken ends a connection that a packet could not be sent over.
+func (c *conn) broken(err error) error {
+	timer := time.NewTimer(parting)
+	defer timer.Stop()
+	select {
+	case <-c.dead:
+	case <-timer.C:
+		c.end(err)
+	}
+	return c.err
 }
 
 func (c *conn) silent(since time.Time, timeout time.Duration) error {

@@ -17,7 +17,6 @@ const (
 	callContext   = -3
 	callSASL      = -33
 	statusOK      = 0 // RpcStatusProto
-	statusError   = 1
 	statusFatal   = 2
 	saslSuccess   = 0 // SaslState
 	saslNegotiate = 1
