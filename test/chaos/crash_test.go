@@ -25,7 +25,8 @@ var (
 // rate is how many records a second come into the topic while the job is killed.
 const rate = 5000
 
-// TestCrash kills the process at each failpoint and at random, on the local disk and on HDFS, whose NameNodes fail over meanwhile (P1, P4, P5).
+// TestCrash kills the process at each failpoint and at random, on the local disk and on HDFS, whose NameNodes fail over meanwhile
+// behind a network that loses and delays calls (P1, P4, P5).
 func TestCrash(t *testing.T) {
 	for _, store := range strings.Split(*stores, ",") {
 		t.Run(store, func(t *testing.T) {
@@ -39,6 +40,9 @@ func TestCrash(t *testing.T) {
 			}
 			if c.at.hdfs == nil {
 				want = 0
+			} else {
+				c.net = newNetwork(t, c.at.hdfs)
+				t.Setenv("HADOOP_CONF_DIR", c.net.conf)
 			}
 			formats := []string{"parquet", "json"}
 			for i, format := range formats {
@@ -66,14 +70,23 @@ type campaign struct {
 	kills, brokers, settled int
 	met                     map[string]int // kills at each failpoint that was passed
 	faults                  map[string]int
+	net                     *network // nil on the local disk
 	verdict
 	watched
 }
 
 func (c *campaign) String() string {
-	return fmt.Sprintf("%d kills, %d of %d failpoints met, %d failovers settled, faults of HDFS %v, broker killed %d times, %d rows in %d files, "+
+	return fmt.Sprintf("%d kills, %d of %d failpoints met, %d failovers settled, faults of HDFS %v, calls to it %v, broker killed %d times, %d rows in %d files, "+
 		"lost %d, doubled %d, unexpected %d; concurrent reader: %d reads, %d rows, doubled %d, torn %d, gone %d", c.kills, len(c.met), len(points), c.settled, c.faults,
-		c.brokers, c.rows, c.files, c.lost, c.doubled, c.unexpected, c.Reads, c.Rows, c.Doubled, c.Torn, c.Gone)
+		c.calls(), c.brokers, c.rows, c.files, c.lost, c.doubled, c.unexpected, c.Reads, c.Rows, c.Doubled, c.Torn, c.Gone)
+}
+
+// calls counts what the network did to calls.
+func (c *campaign) calls() map[string]int {
+	if c.net == nil {
+		return nil
+	}
+	return c.net.end(c.rng)
 }
 
 // points are the failpoints that a job without an end passes.
@@ -90,6 +103,9 @@ func (c *campaign) attack(t *testing.T, format string, kills, failovers int) {
 	k.produced()
 	before, late := c.kills, 0
 	for i := range kills { // each step is one kill or two
+		if c.net != nil {
+			c.net.disturb(c.rng)
+		}
 		switch {
 		case isDue(i, failovers, kills):
 			for !c.disturb(k) {
@@ -104,6 +120,9 @@ func (c *campaign) attack(t *testing.T, format string, kills, failovers int) {
 		if k.committed() > 0 {
 			late++
 		}
+	}
+	if c.net != nil {
+		c.net.settle(c.rng) // what is late arrives while the last process is at work
 	}
 	records := live.Stop()
 	k.finish(records)

@@ -123,7 +123,7 @@ registered() {
 }
 activate() { # NAME [--forceactive]
   haadmin -transitionToActive ${2:-} "$1" || return 1
-  wait_for 60 "$1 active" is_active "$1"
+  wait_for 120 "$1 active" is_active "$1"
 }
 
 install() {
@@ -149,18 +149,18 @@ start() {
   write_conf "$CONF" "$HOST:$(nn_rpc nn1)" "$HOST:$(nn_rpc nn2)"
   write_conf "$CLIENT" "${HDFS_PUBLIC_NN1:-$HOST:$(nn_rpc nn1)}" "${HDFS_PUBLIC_NN2:-$HOST:$(nn_rpc nn2)}"
   launch jn1
-  wait_for 60 jn1 port_open "$JN_RPC" && format || return 1
+  wait_for 180 jn1 port_open "$JN_RPC" && format || return 1
   launch nn1; launch nn2
   for i in $(seq "$DNS"); do launch "dn$i"; done
-  for n in nn1 nn2; do wait_for 90 $n is_up $n || return 1; done
+  for n in nn1 nn2; do wait_for 180 $n is_up $n || return 1; done
   active >/dev/null || activate nn1 || return 1
-  wait_for 90 "all DataNodes" registered "$(active)" "$DNS" || return 1
+  wait_for 180 "all DataNodes" registered "$(active)" "$DNS" || return 1
   say "ready in $(( $(now_ms) - t0 )) ms; active $(active); HADOOP_CONF_DIR=$CLIENT"
 }
 failover() {
   local a b; a=$(active) || die "no active NameNode"; b=$(other "$a")
   haadmin -transitionToStandby "$a" && haadmin -transitionToActive "$b" || die "see $LOGS/haadmin.log"
-  wait_for 30 "$b active" is_active "$b"
+  wait_for 60 "$b active" is_active "$b"
 }
 kill_active() {
   local a; a=$(active) || die "no active NameNode"
@@ -171,17 +171,17 @@ kill_active() {
 restart() {
   local n=$1
   case $n in
-    nn*) alive "$n" || wait_for 10 "freed ports" ports_released "$(nn_rpc "$n")" "$(nn_http "$n")" || return 1
-      launch "$n"; wait_for 60 "$n" is_up "$n";;
-    dn*) alive "$n" || wait_for 10 "freed ports" ports_released "$(dn_port "$n")" $(($(dn_port "$n") + 2)) || return 1
-      launch "$n"; wait_for 60 "$n" port_open $(($(dn_port "$n") + 2));;
-    *) alive "$n" || wait_for 10 "freed ports" ports_released "$JN_RPC" "$JN_HTTP" || return 1
-      launch "$n"; wait_for 60 "$n" port_open "$JN_RPC";;
+    nn*) alive "$n" || wait_for 30 "freed ports" ports_released "$(nn_rpc "$n")" "$(nn_http "$n")" || return 1
+      launch "$n"; wait_for 180 "$n" is_up "$n";;
+    dn*) alive "$n" || wait_for 30 "freed ports" ports_released "$(dn_port "$n")" $(($(dn_port "$n") + 2)) || return 1
+      launch "$n"; wait_for 180 "$n" port_open $(($(dn_port "$n") + 2));;
+    *) alive "$n" || wait_for 30 "freed ports" ports_released "$JN_RPC" "$JN_HTTP" || return 1
+      launch "$n"; wait_for 180 "$n" port_open "$JN_RPC";;
   esac
 }
 # one whose journal is another's ends itself when it is told so
 demote() {
-  haadmin -transitionToStandby "$1" && wait_for 10 "$1 standby" is_standby "$1" && return 0
+  haadmin -transitionToStandby "$1" && wait_for 20 "$1 standby" is_standby "$1" && return 0
   kill_one "$1" KILL; restart "$1"
 }
 heal() {
@@ -192,7 +192,7 @@ heal() {
   for n in jn1 nn1 nn2 $(seq -f dn%.0f "$DNS"); do alive "$n" || restart "$n" || return 1; done
   active >/dev/null || activate nn1 --forceactive || return 1
   n=$(active); jmx "$n" FSNamesystemState | grep -q '"FSState" : "Operational"' || admin -safemode leave >&2
-  wait_for 90 "all DataNodes" registered "$n" "$DNS"
+  wait_for 180 "all DataNodes" registered "$n" "$DNS"
 }
 admin() {
   local a; a=$(active) || die "no active NameNode"

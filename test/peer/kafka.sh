@@ -69,7 +69,7 @@ start() {
     "${JVM[@]}" kafka.tools.StorageTool format --standalone -t AAAAAAAAQACAAAAAAAAAAQ -c "$CONF" >"$LOGS/format.log" 2>&1 ||
     { tail "$LOGS/format.log" >&2; die "could not format"; }
   daemon kafka "${JVM[@]}" kafka.Kafka "$CONF"
-  wait_for 60 kafka port_open "$P" || return 1
+  wait_for 180 kafka port_open "$P" || return 1
   say "ready in $(( $(now_ms) - t0 )) ms: $HOST:$P"
 }
 case ${1:-} in
