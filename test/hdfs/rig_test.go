@@ -170,6 +170,8 @@ type world struct {
 	plain  fs.Resolver // for the checkpoint directory; nil: stores
 	dir    string      // the checkpoint directory
 	old    bool        // the old verdict: a file in neither place was committed before
+	// restart is the restart strategy; nil: one attempt.
+	restart jobp.Strategy
 }
 
 // run starts a job of these statements; one INSERT.
@@ -193,6 +195,9 @@ func (w world) prepare(t testing.TB, name, sql string) *life {
 	if w.plain == nil {
 		w.plain = w.stores
 	}
+	if w.restart == nil {
+		w.restart = &jobp.FixedDelay{Attempts: 1, Delay: 10 * time.Millisecond}
+	}
 	store, dir, err := w.plain.Resolve(w.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +205,7 @@ func (w world) prepare(t testing.TB, name, sql string) *life {
 	spec := job.Spec{ID: name, File: "/" + name + ".sql", SQL: j.SQL, Plan: j.Hash, Graph: j.Graph, Tables: map[string]job.Table{}, Sources: j.Sources,
 		Sinks: j.Targets, AccountsClose: j.Replayable, Stores: w.stores, CheckpointStore: store, CheckpointDir: dir, Retain: 1,
 		Checkpoints: cp.Options{Interval: between, Timeout: between, Tolerable: 0}, MemoryBudget: 64 << 20, TakeOver: true,
-		Restart: &jobp.FixedDelay{Attempts: 1, Delay: 10 * time.Millisecond}}
+		Restart: w.restart}
 	if w.old {
 		spec.Variant.Commit.File.MissingIsDone = true
 	}
@@ -280,6 +285,16 @@ func (l *life) ends() error {
 		l.t.Fatalf("the job does not end:\n%s", l.log)
 	}
 	return l.err
+}
+
+// program is the program.
+func program(t testing.TB) string {
+	t.Helper()
+	bin := os.Getenv("STAUNCH_BIN")
+	if bin == "" {
+		t.Fatal("STAUNCH_BIN is not set: run `make peers`")
+	}
+	return bin
 }
 
 // status is a look at a job.
