@@ -46,6 +46,8 @@ type history struct {
 	visit func(item)
 	// last is the greatest number that was visited.
 	last int64
+	// limit, if not 0, is the number behind which nothing is visited.
+	limit int64
 	// looked: a gap was seen and the folder listed again, since the listing of a folder that changes need not be one moment's.
 	looked bool
 }
@@ -95,7 +97,7 @@ func (h *history) once() error {
 		h.hole(begin)
 	}
 	for _, n := range numbers {
-		if n <= h.last || n < begin {
+		if n <= h.last || n < begin || h.beyond(n) {
 			continue
 		}
 		if n > h.last+1 && !h.looked {
@@ -128,12 +130,20 @@ func (h *history) once() error {
 }
 
 func (h *history) show(it item) {
+	if h.beyond(it.n) {
+		return
+	}
 	h.visit(it)
 	h.last = it.to
 }
 
+func (h *history) beyond(n int64) bool { return h.limit > 0 && n > h.limit }
+
 // hole reports the numbers between the last one visited and n.
 func (h *history) hole(n int64) {
+	if h.limit > 0 {
+		n = min(n, h.limit+1)
+	}
 	if h.last >= n-1 {
 		return
 	}
@@ -239,7 +249,7 @@ func guess(archives []account.Archive, begin int64) (out []account.Archive) {
 
 // archive visits the entries of one archive. Its hash is checked while they are read; entries that are whole are judged even if it is wrong.
 func (h *history) archive(a account.Archive) error {
-	if a.To <= h.last {
+	if a.To <= h.last || h.beyond(a.From) {
 		return nil
 	}
 	h.hole(a.From)

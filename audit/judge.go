@@ -33,6 +33,17 @@ type judge struct {
 	torn   bool
 	newest *certificate // of the chain's end, until its files were judged or the next one comes
 	splits map[key]*Split
+	// next is the offset at which the next account of a key begins; again has the keys whose next one may begin before that, since the job went
+	// back and kept what is newer, or anywhere, since it began anew.
+	next  map[key]int64
+	again map[key]anew
+	// past is what the log says of rewinds up to here, read before anything is judged.
+	past *rewinds
+	// line is the chain, the newest last. rewinding is the supersede that is not carried out.
+	line      []account.ChainEnd
+	rewinding string
+	// others are the folders of other jobs' logs whose offsets may overlap.
+	others map[string]bool
 	// parts has the partitions: true if committed, false if only promised.
 	parts map[string]bool
 	// named has the final place of each file ever named.
@@ -102,8 +113,8 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindPartition:
 		var p account.Partition
 		if read(&p) && j.names(e, p.Certificate, p.Checkpoint) {
-			for _, name := range p.Partitions {
-				j.parts[name] = true
+			for _, name := range p.Partitions { // the success file of a superseded one stays, but nobody counts on it
+				j.parts[name] = j.parts[name] || !j.past.out[p.Certificate]
 			}
 		}
 	case account.KindAccept:
@@ -115,6 +126,21 @@ func (j *judge) judge(e *log.Entry) error {
 		var g account.Segment
 		if read(&g) {
 			j.segment(e, &g)
+		}
+	case account.KindKeep:
+		var k account.Keep
+		if read(&k) {
+			j.keep(e, &k)
+		}
+	case account.KindSupersede:
+		var x account.Supersede
+		if read(&x) {
+			j.supersede(e, &x)
+		}
+	case account.KindRewound:
+		var r account.Rewound
+		if read(&r) {
+			j.rewound(e, &r)
 		}
 	default:
 		j.at(e, EntryUnknown, "audit the table with the version that wrote it", "an entry of the unknown kind %q", e.Kind)
@@ -176,6 +202,13 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 	if j.chain.Certificate != "" && j.logID == c.LogID && c.Checkpoint <= j.chain.Checkpoint {
 		j.at(e, Order, doctored, "the certificate of checkpoint %d follows that of checkpoint %d", c.Checkpoint, j.chain.Checkpoint)
 	}
+	if j.rewinding != "" && !j.torn {
+		j.at(e, Order, doctored, "the certificate of checkpoint %d comes before the rewind before it is carried out", c.Checkpoint)
+	}
+	j.line = append(j.line, account.ChainEnd{Certificate: c.hash, Checkpoint: c.Checkpoint})
+	if j.past.out[c.hash] {
+		return j.takenBack(c)
+	}
 	j.ranges(c)
 	j.sets(c)
 	j.rep.Certificates++
@@ -185,7 +218,8 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 	}
 	j.rep.Last, j.rep.Chain = c.Checkpoint, c.hash
 	j.rep.AccountsClose = j.rep.AccountsClose && c.AccountsClose
-	j.chain, j.logID, j.plan, j.torn = account.ChainEnd{Certificate: c.hash, Checkpoint: c.Checkpoint}, c.LogID, c.Plan, false
+	j.ends(c)
+	j.plan = c.Plan
 	j.newest = c
 	for _, p := range c.Partitions {
 		j.parts[p] = j.parts[p]
@@ -248,6 +282,10 @@ func (j *judge) done(e *log.Entry, d *account.Done) error {
 		}
 	}
 	n.DirtyIgnored = d.Counters.DirtyIgnored
+	if j.past.out[c.hash] {
+		j.newest = nil // where its files are was judged already
+		return nil
+	}
 	if n != d.Counters {
 		j.found(c, Problem{Kind: VerdictsWrong, What: fmt.Sprintf("entry %d counts %+v, but its verdicts are %+v", e.N, d.Counters, n), ToDo: doctored})
 	}
@@ -263,6 +301,9 @@ func (j *judge) settle() error {
 		return nil
 	}
 	j.newest = nil
+	if j.past.out[c.hash] {
+		return nil
+	}
 	for i := range c.Files {
 		v := account.Verdict("")
 		if c.done != nil && i < len(c.done.Verdicts) {
@@ -277,7 +318,7 @@ func (j *judge) settle() error {
 
 // end judges what is left when the log has been read.
 func (j *judge) end() error {
-	committing := j.newest != nil && j.newest.done == nil
+	committing := j.newest != nil && j.newest.done == nil && !j.past.out[j.newest.hash]
 	if err := j.settle(); err != nil {
 		return err
 	}
@@ -289,7 +330,11 @@ func (j *judge) end() error {
 			j.rep.Partitions++
 		}
 	}
-	if committing && j.rep.Verdict == Clean {
+	switch {
+	case j.rep.Verdict != Clean:
+	case j.rewinding != "":
+		j.rep.Verdict = Rewinding
+	case committing:
 		j.rep.Verdict = Committing
 	}
 	return nil

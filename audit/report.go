@@ -15,6 +15,8 @@ const (
 	Clean Verdict = "clean"
 	// Committing: clean, but the newest certificate has no done entry yet; each of its files is in one of its two places.
 	Committing Verdict = "being committed"
+	// Rewinding: clean, but superseded files are still being moved out of the table.
+	Rewinding Verdict = "being rewound"
 	// Wrong: there are problems.
 	Wrong Verdict = "problems"
 )
@@ -43,6 +45,7 @@ const (
 	FileUnreadable Kind = "file-unreadable"  // it is there and cannot be read
 	FileFooter     Kind = "file-contradicts" // rows or offsets in the file are not the certificate's
 	FileLost       Kind = "file-lost"        // lost and not accepted
+	FileSuperseded Kind = "file-superseded"  // readers see a file of a checkpoint that a rewind took back, or it waits to become visible
 	FileForeign    Kind = "file-foreign"     // readers see a file that no certificate names
 	VerdictsWrong  Kind = "verdicts-wrong"   // the verdicts are not one for each file
 	SuccessMissing Kind = "success-missing"  // a committed partition without its success file
@@ -118,6 +121,8 @@ type Job struct {
 	Counters account.Counters `json:"counters"`
 	// Pending is how many files of a certificate that is being committed are still in the temporary place.
 	Pending int64 `json:"pending"`
+	// Superseded certificates are out of the account: the job went back to a state before them.
+	Superseded int64 `json:"superseded,omitempty"`
 	// AccountsClose is false if the accounts of a certificate need not close (one record may give several rows).
 	AccountsClose bool    `json:"accounts_close"`
 	Splits        []Split `json:"splits"`

@@ -39,18 +39,23 @@ func (j *judge) ranges(c *certificate) {
 		s, ok := j.splits[k]
 		if !ok {
 			s = &Split{Split: r.Split, Insert: r.Insert, From: r.From, To: r.From}
-			j.splits[k] = s
+			j.splits[k], j.next[k] = s, r.From
 		}
+		next, again := j.next[k], j.again[k]
 		switch {
 		case r.From == r.To: // says nothing
-		case r.From > s.To:
+		case again == anywhere || again == before && r.From <= next:
+			delete(j.again, k)
+			next = r.To
+		case r.From > next:
 			j.found(c, Problem{Kind: RangeGap, What: fmt.Sprintf("%s: the account begins at offset %d, but the one before it ended at %d: nothing says what became of the offsets between",
-				k, r.From, s.To), Offsets: span(r.Split, s.To, r.From), ToDo: j.gapAdvice(c)})
-		case r.From < s.To:
+				k, r.From, next), Offsets: span(r.Split, next, r.From), ToDo: j.gapAdvice(c)})
+		case r.From < next:
 			j.found(c, Problem{Kind: RangeOverlap, What: fmt.Sprintf("%s: the account begins at offset %d, but offsets up to %d were accounted for before: their rows may be there twice",
-				k, r.From, s.To-1), Offsets: span(r.Split, r.From, min(s.To, max(r.To, r.From))), ToDo: "look for the rows of these offsets in the table; the files of both checkpoints are named in their certificates"})
+				k, r.From, next-1), Offsets: span(r.Split, r.From, min(next, max(r.To, r.From))), ToDo: "look for the rows of these offsets in the table; the files of both checkpoints are named in their certificates"})
 		}
-		s.To = max(s.To, r.To)
+		j.next[k] = max(next, r.To)
+		s.From, s.To = min(s.From, r.From), max(s.To, r.To)
 		s.Filtered += r.Filtered
 		s.Rejected += r.Rejected
 		s.Null += r.Null

@@ -70,8 +70,14 @@ type jobLog struct {
 
 // job reads one job's log and checks the files that it names.
 func (t *table) job(name, dir string) error {
-	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, parts: map[string]bool{}, named: t.named, files: t.files}
-	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit}
+	past := &rewinds{out: map[string]bool{}, done: map[string]bool{}, of: map[string]string{}}
+	before := &history{ctx: t.ctx, store: t.store, dir: dir, visit: past.visit}
+	if err := before.read(); err != nil {
+		return err
+	}
+	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, next: map[key]int64{}, again: map[key]anew{},
+		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files}
+	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit, limit: before.last}
 	if err := errors.Join(h.read(), j.err); err != nil {
 		return err
 	}
@@ -120,6 +126,7 @@ func (t *table) walk(opts Options) error {
 // later takes in the names of what was appended since the log was judged.
 func (l *jobLog) later(named names, x *files) error {
 	h := *l.history
+	h.limit = 0
 	h.visit = func(it item) {
 		if it.entry == nil {
 			return // it is judged by the next audit
@@ -199,15 +206,19 @@ func (t *table) finish() {
 		switch {
 		case j.Verdict == Wrong:
 			t.rep.Verdict = Wrong
-		case j.Verdict == Committing && t.rep.Verdict == Clean:
-			t.rep.Verdict = Committing
+		case j.Verdict != Clean && t.rep.Verdict == Clean:
+			t.rep.Verdict = j.Verdict
 		}
 	}
 }
 
+// excuses reports whether the log says that its offsets may overlap with the other's.
+func (l *jobLog) excuses(o *jobLog) bool { return l.judge.others[path.Base(o.history.dir)] }
+
 // twice finds source offsets that two jobs wrote to this table.
 func (t *table) twice() {
 	type stretch struct {
+		log      *jobLog
 		job      string
 		from, to int64
 	}
@@ -217,9 +228,9 @@ func (t *table) twice() {
 		for k, s := range l.judge.splits {
 			o, ok := own[k.split]
 			if !ok {
-				o = stretch{l.judge.rep.Job, s.From, s.To}
+				o = stretch{l, l.judge.rep.Job, s.From, s.To}
 			}
-			own[k.split] = stretch{o.job, min(o.from, s.From), max(o.to, s.To)}
+			own[k.split] = stretch{l, o.job, min(o.from, s.From), max(o.to, s.To)}
 		}
 		for split, s := range own {
 			bySplit[split] = append(bySplit[split], s)
@@ -229,6 +240,9 @@ func (t *table) twice() {
 		list := bySplit[split]
 		for i, a := range list {
 			for _, b := range list[i+1:] {
+				if a.log.excuses(b.log) || b.log.excuses(a.log) {
+					continue
+				}
 				if from, to := max(a.from, b.from), min(a.to, b.to); from < to {
 					t.rep.problem(Problem{Kind: TwoJobs, What: fmt.Sprintf("jobs %q and %q both wrote the records of these offsets into this table", a.job, b.job),
 						Offsets: span(split, from, to), ToDo: "let one of them write to another table"})

@@ -173,7 +173,8 @@ func (s *Store) apply(e log.Entry) error {
 		}
 		s.ended = &n
 	default:
-		return damaged(errors.New("unknown kind; the log was written by a newer version"))
+		return fault.New(fault.Damage, "%s: entry %d is of the unknown kind %q: %w", s.dir, e.N, e.Kind, log.ErrVersion).
+			WithHint("it was written by a newer version of Staunch: use that one")
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (u *unreadable) Unwrap() error { return u.error }
 // known refuses metadata of a newer format.
 func known(version int, what string) error {
 	if version > Version {
-		return fault.New(fault.Damage, "%s has format %d, this version of staunch reads up to %d", what, version, Version).
+		return fault.New(fault.Damage, "%s has format %d, this version of staunch reads up to %d: %w", what, version, Version, log.ErrVersion).
 			WithHint("it was written by a newer version of Staunch: use that one")
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"staunch/connector"
 	"staunch/fault"
 	"staunch/fs"
+	"staunch/log"
 )
 
 // NewerOutput says what becomes of output that is newer than the state that a job goes back to.
@@ -453,16 +454,15 @@ func (j *Job) over(c account.Claim) bool {
 
 // damageHint says what can be done about a damaged log.
 func (j *Job) damageHint(err error) error {
-	var f *fault.Error
-	if errors.As(err, &f) && f.Class == fault.Damage && f.Hint == "" {
-		good := "--fresh begins anew"
-		if n := j.store.Newest(); n != nil {
-			good = fmt.Sprintf("go back to the newest one that can be read: --from-savepoint %d", n.ID)
-		}
-		return fault.New(fault.Damage, "%w", err).WithHint("nothing was changed. Put the damaged entry of %s back from a copy, or %s "+
-			"(with --on-newer-output keep or rewind if output is newer)", j.store.Dir(), good)
+	if fault.ClassOf(err) != fault.Damage || errors.Is(err, log.ErrVersion) {
+		return err
 	}
-	return err
+	good := "or begin anew with --fresh"
+	if n := j.store.Newest(); n != nil {
+		good = fmt.Sprintf("or go back to the newest one that can be read: --from-savepoint %d", n.ID)
+	}
+	return fault.New(fault.Damage, "%w", err).WithHint("nothing was changed. Put the damaged entry of %s back from a copy, %s; for output that is newer, add "+
+		"--on-newer-output keep or rewind", j.store.Dir(), good)
 }
 
 // endsOf and fromTables: see table.go.

@@ -57,6 +57,12 @@ type badEntry struct {
 	version            bool // it is of another version, and may be good
 }
 
+// ErrVersion: what cannot be read was written by another version of Staunch, and may be good.
+var ErrVersion = errors.New("written by another version of Staunch")
+
+// Is makes it known that an entry is of another version.
+func (e *badEntry) Is(target error) bool { return e.version && target == ErrVersion }
+
 func (e *badEntry) Error() string { return fmt.Sprintf("log entry %s: %s", e.path, e.reason) }
 
 // classify gives err the class Damage if an entry cannot be read for what it holds, else Transient if it has no class yet.

@@ -49,6 +49,9 @@ type lake struct {
 	certified map[string]bool
 	second    bool            // a second INSERT brings what the first leaves out
 	excused   map[record]bool // records that the job reported as lost
+	// repeats is how many times the job was ordered to go back and to keep what is newer; extra are the copies of records that came of it.
+	repeats int
+	extra   map[record]int
 }
 
 // success says when partitions are declared complete.
@@ -168,11 +171,15 @@ func (l *lake) check(cut bool) error {
 		if v.seen == l.looks {
 			continue
 		}
-		if !cut && !o.gone[f] {
+		if !cut && !o.gone[f] && !l.superseded(f) {
 			return find(Vanished, "a visible file vanished: %s", f)
 		}
 		for _, r := range v.rows {
-			delete(l.at, r)
+			if l.extra[r] > 0 {
+				l.extra[r]--
+			} else {
+				delete(l.at, r)
+			}
 		}
 		delete(l.files, f)
 	}
@@ -184,6 +191,17 @@ func (l *lake) check(cut bool) error {
 	return l.successes(successes, cut)
 }
 
+// superseded reports whether a file went to where a rewind takes files.
+func (l *lake) superseded(f string) bool {
+	rel := strings.TrimPrefix(f, l.root)
+	for _, x := range l.o.store.Files(l.root + "/_superseded") {
+		if _, part, ok := strings.Cut(strings.TrimPrefix(x.Path, l.root+"/_superseded/"), "/"); ok && "/"+part == rel+".superseded" {
+			return true
+		}
+	}
+	return false
+}
+
 // appears takes note of a file that became visible.
 func (l *lake) appears(f mem.Found) error {
 	rows, err := l.o.read(f.Path)
@@ -192,7 +210,12 @@ func (l *lake) appears(f mem.Found) error {
 	}
 	l.files[f.Path] = &visible{rows, f.Size, l.looks}
 	for _, r := range rows {
-		if other, twice := l.at[r]; twice {
+		if other, twice := l.at[r]; twice && l.extra[r] < l.repeats {
+			if l.extra == nil {
+				l.extra = map[record]int{}
+			}
+			l.extra[r]++
+		} else if twice {
 			return find(Doubled, "P1: record %d of partition %d is visible twice, in %s and %s", r.Off, r.Part, other, f.Path)
 		}
 		l.at[r] = f.Path

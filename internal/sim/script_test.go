@@ -13,6 +13,7 @@ import (
 	"staunch/changelog"
 	"staunch/commit"
 	"staunch/connector"
+	"staunch/dataflow"
 	"staunch/fs/mem"
 	"staunch/job"
 	"staunch/job/protocol"
@@ -48,6 +49,10 @@ type script struct {
 	restarts int
 	par      int
 	dir      string // of the checkpoints, if not the usual one
+	// order is what a start asks for besides, nil for nothing.
+	order func(*job.Spec)
+	// only is the root of the one table that the job writes to, if not all.
+	only string
 }
 
 // call is a call and when it was made.
@@ -147,6 +152,15 @@ func (c *script) change(s *job.Spec) {
 	}
 	if c.dir != "" {
 		s.CheckpointDir = c.dir
+	}
+	for root := range s.Tables {
+		if c.only != "" && root != c.only {
+			delete(s.Tables, root)
+			src.Branches = slices.DeleteFunc(src.Branches, func(b dataflow.Branch) bool { return b.Table == root })
+		}
+	}
+	if c.order != nil {
+		c.order(s)
 	}
 	if c.restarts > 0 {
 		s.Restart = &protocol.FixedDelay{Attempts: c.restarts, Delay: time.Second}

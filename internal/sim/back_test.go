@@ -1,0 +1,428 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"staunch/account"
+	"staunch/fault"
+	"staunch/fs"
+	"staunch/fs/mem"
+	"staunch/job"
+)
+
+// Going back, step by step: cases 04, 05 and 28 of test/cases, with their variants, each also with a kill before every single call that the start
+// makes. Checkpoint numbers are the job's own; offsets count from 0.
+
+// savepoint runs the job to a checkpoint of rows 0 to 9, then on to one of rows 0 to 19, and stops it. It gives the first one's id.
+func (c *script) savepoint() account.CheckpointID {
+	c.retain = 3
+	c.begin()
+	c.rows(5, "a")
+	c.rows(5, "b")
+	id := c.checkpoint()
+	c.rows(5, "b")
+	c.rows(5, "c")
+	c.checkpoint()
+	c.sees("before going back", 0, 20)
+	c.stop()
+	return id
+}
+
+func (c *script) stop() {
+	c.last.job.Stop()
+	c.must(c.ends())
+}
+
+// from orders to go back to a checkpoint.
+func from(at string, mode job.NewerOutput) func(*job.Spec) {
+	return func(s *job.Spec) { s.FromSavepoint, s.OnNewerOutput = at, mode }
+}
+
+func fresh(mode job.NewerOutput) func(*job.Spec) {
+	return func(s *job.Spec) { s.Fresh, s.OnNewerOutput = true, mode }
+}
+
+// refused expects that a start ends with an error that has these words, and that nothing was changed by it. (Without an order, a begin and claims of
+// the same log do no harm.)
+func (c *script) refused(words ...string) {
+	before := c.tree()
+	c.launch()
+	err := c.ends()
+	if cl := fault.ClassOf(err); cl != fault.User && cl != fault.Damage {
+		c.failf("expected a refusal, the job ended with %v", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			c.failf("%q is missing in: %v", w, err)
+		}
+	}
+	if after := c.tree(); after != before {
+		c.failf("the refused start changed something:\n%s\n\n%s", before, after)
+	}
+}
+
+// tree lists all files, without an order those that are no entries of logs.
+func (c *script) tree() string {
+	return strings.Join(slices.DeleteFunc(c.store.Tree(), func(line string) bool {
+		p, _, _ := strings.Cut(line, " ")
+		return c.order == nil && (strings.HasSuffix(p, ".staunch") || strings.Contains(p, "/log/"))
+	}), "\n")
+}
+
+// supersededFiles are those that were moved out of the first table.
+func (c *script) supersededFiles() (out []string) {
+	for _, f := range c.store.Files(roots[0] + "/_superseded") {
+		out = append(out, f.Path)
+	}
+	return out
+}
+
+// times counts how often each offset is visible.
+func (c *script) times(from, to int64) map[int]int {
+	out := map[int]int{}
+	have := map[int64]int{}
+	for _, o := range c.visible() {
+		have[o]++
+	}
+	for o := from; o < to; o++ {
+		out[have[o]]++
+	}
+	return out
+}
+
+// TestCase04: rows since the savepoint come again, whatever was committed behind it; and never over newer output without a word.
+func TestCase04(t *testing.T) {
+	t.Run("fresh folder", func(t *testing.T) { holds(t, case04Fresh) })
+	t.Run("refused", func(t *testing.T) { holds(t, case04Refused) })
+	t.Run("keep", func(t *testing.T) { holds(t, case04Keep) })
+	t.Run("rewind", func(t *testing.T) { holds(t, case04Rewind) })
+}
+
+func case04Refused(c *script) {
+	id := c.savepoint()
+	c.order = from(fmt.Sprint(id), job.Refuse)
+	c.refused(fmt.Sprintf("going back to checkpoint %d", id), roots[0], "newest", "--on-newer-output rewind", "--on-newer-output keep")
+	c.order = nil
+	c.begin()
+	c.finish()
+}
+
+func case04Keep(c *script) {
+	id := c.savepoint()
+	greatest := c.last.job.Status().LastCheckpoint
+	c.o.tables[0].repeats = 1
+	c.order = from(fmt.Sprint(id), job.KeepNewer)
+	c.begin()
+	if next := c.checkpoint(); next <= greatest {
+		c.failf("checkpoint %d is given again: %d was completed", next, greatest)
+	}
+	if once, twice := c.times(0, 10), c.times(10, 20); once[1] != 10 || twice[2] != 10 {
+		c.failf("kept: %v", c.visible())
+	}
+	c.order = nil
+	c.stop()
+	c.begin()
+	c.rows(3, "a")
+	c.checkpoint()
+	c.finish()
+}
+
+func case04Rewind(c *script) {
+	id := c.savepoint()
+	greatest := c.last.job.Status().LastCheckpoint
+	c.order = from(fmt.Sprint(id), job.RewindNewer)
+	c.begin()
+	if next := c.checkpoint(); next <= greatest {
+		c.failf("checkpoint %d is given again: %d was completed", next, greatest)
+	}
+	c.sees("after the rewind", 0, 20)
+	if moved := c.supersededFiles(); len(moved) == 0 {
+		c.failf("nothing lies under _superseded:\n%s", c.tree())
+	}
+	c.order = nil
+	c.stop()
+	c.begin()
+	c.finish()
+}
+
+// case04Fresh: the same job writes to another folder from the savepoint on; nothing is newer there.
+func case04Fresh(c *script) {
+	id := c.savepoint()
+	old := c.visible()
+	c.moveTable("/fresh")
+	c.order = from(fmt.Sprint(id), job.Refuse)
+	c.begin()
+	c.checkpoint()
+	if got := c.visible(); !exactly(got, 10, 20) {
+		c.failf("in the fresh folder: %v, in the first %v", got, old)
+	}
+	c.order = nil
+	c.stop()
+	c.begin()
+	c.rows(1, "a")
+	c.checkpoint()
+	if got := c.visible(); !exactly(got, 10, 21) {
+		c.failf("in the fresh folder: %v", got)
+	}
+	// The first folder comes back: it is ahead of the job.
+	c.stop()
+	c.tableAt(1)
+	c.refused(roots[0], "--on-newer-output")
+}
+
+// moveTable lets the job write to another folder; tableAt brings back one that it wrote to.
+func (c *script) moveTable(root string) {
+	l := &lake{o: c.o, root: root, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{}, certified: map[string]bool{}, excused: map[record]bool{}}
+	c.o.tables = append(c.o.tables, l)
+	c.tableAt(len(c.o.tables) - 1)
+	c.o.reopen(c.world)
+}
+
+func (c *script) tableAt(i int) {
+	c.o.tables[0], c.o.tables[i] = c.o.tables[i], c.o.tables[0]
+	l := c.o.tables[0]
+	c.only = l.root
+}
+
+// twoCheckpoints waits until what was read before is surely committed: the first checkpoint of a job that begins anew comes at once.
+func (c *script) twoCheckpoints() {
+	c.until("a first checkpoint", func() bool { return c.last.job.Status().Completed > 0 })
+	c.checkpoint()
+}
+
+// everyStep plays a story over and over, with a kill before the next call of a start each time, until it is through without one.
+func everyStep(t *testing.T, story func(c *script, k int) (killed bool)) {
+	t.Helper()
+	killed := true
+	for k := 0; killed; k++ {
+		err := play(uint64(k%orders+1), Protocol, func(c *script) { killed = story(c, k) })
+		if err != nil {
+			t.Fatalf("killed before call %d: %v", k, err)
+		}
+		if k > 3000 {
+			t.Fatal("a start makes more than 3000 calls")
+		}
+		if !killed {
+			t.Logf("%d calls", k)
+		}
+	}
+}
+
+// backKilled starts the job with its order, kills it before call k (counted from 0), and starts it again: with the same order, or, each second
+// time, without one.
+func (c *script) backKilled(k int) (killed bool) {
+	n := 0
+	c.doom = func(op mem.Op) bool { n++; return n > k }
+	c.launch()
+	c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+	c.doom = nil
+	if !c.last.p.dead {
+		return false
+	}
+	if k%2 == 1 {
+		c.order = nil
+	}
+	c.begin()
+	return true
+}
+
+// TestRewindKilled: killed anywhere while it goes back, the job goes on, with or without the order, and each row is there once.
+func TestRewindKilled(t *testing.T) {
+	for name, order := range map[string]func(account.CheckpointID) func(*job.Spec){
+		"rewind": func(id account.CheckpointID) func(*job.Spec) { return from(fmt.Sprint(id), job.RewindNewer) },
+		"fresh":  func(account.CheckpointID) func(*job.Spec) { return fresh(job.RewindNewer) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyStep(t, func(c *script, k int) bool {
+				c.order = nil
+				id := c.savepoint()
+				c.order = order(id)
+				killed := c.backKilled(k)
+				c.twoCheckpoints()
+				c.sees("after the rewind", 0, 20)
+				c.finish()
+				return killed
+			})
+		})
+	}
+}
+
+// TestKeepKilled: the same with keep: each row is there once or, if the order was carried out, those since the savepoint twice.
+func TestKeepKilled(t *testing.T) {
+	everyStep(t, func(c *script, k int) bool {
+		id := c.savepoint()
+		c.o.tables[0].repeats = 1
+		c.order = from(fmt.Sprint(id), job.KeepNewer)
+		ordered := c.order
+		killed := c.backKilled(k)
+		c.checkpoint()
+		once, again := c.times(0, 10), c.times(10, 20)
+		if once[1] != 10 || again[2] != 10 && (again[1] != 10 || c.order != nil) {
+			c.failf("visible: %v", c.visible())
+		}
+		c.order = nil
+		c.finish()
+		c.order = ordered
+		return killed
+	})
+}
+
+// TestCase05NoState: a start from nothing with an order: everything once more, or instead.
+func TestCase05NoState(t *testing.T) {
+	t.Run("keep", func(t *testing.T) {
+		holds(t, func(c *script) {
+			c.savepoint()
+			c.o.tables[0].repeats = 1
+			before := c.tree()
+			c.order = fresh(job.KeepNewer)
+			c.begin()
+			c.twoCheckpoints()
+			if twice := c.times(0, 20); twice[2] != 20 {
+				c.failf("visible: %v", c.visible())
+			}
+			for _, line := range strings.Split(before, "\n") {
+				if p, _, _ := strings.Cut(line, " "); strings.HasSuffix(p, ".json") && !slices.Contains(c.store.Tree(), line) {
+					c.failf("changed: %s", line)
+				}
+			}
+			c.order = nil
+			c.finish()
+		})
+	})
+	t.Run("other directory", func(t *testing.T) { // the checkpoint directory is lost
+		holds(t, func(c *script) {
+			c.savepoint()
+			c.dir = "/elsewhere"
+			c.order = fresh(job.RewindNewer)
+			c.refused("--take-over")
+			c.order = func(s *job.Spec) { fresh(job.RewindNewer)(s); s.TakeOver = true }
+			c.begin()
+			c.twoCheckpoints()
+			c.sees("after the rewind", 0, 20)
+			c.order = nil
+			c.finish()
+		})
+	})
+	t.Run("nothing yet", func(t *testing.T) {
+		holds(t, func(c *script) {
+			c.order = fresh(job.Refuse)
+			c.begin()
+			c.order = nil
+			c.rows(3, "a")
+			c.checkpoint()
+			c.finish()
+		})
+	})
+}
+
+// TestLateRename: an attempt stands still with the rename of a superseded file in hand while another one goes back. The rename finds nothing.
+func TestLateRename(t *testing.T) {
+	holds(t, func(c *script) {
+		c.retain = 3
+		c.begin()
+		c.rows(10, "a")
+		id := c.checkpoint()
+		c.rows(5, "a")
+		c.rows(5, "b")
+		still := false
+		c.stun = func(op mem.Op) time.Duration {
+			if still = moves(op, ""); still {
+				return time.Hour
+			}
+			return 0
+		}
+		c.until("it stands still", func() bool { return still })
+		old := c.last
+		c.order = from(fmt.Sprint(id), job.RewindNewer)
+		c.begin()
+		c.order = nil
+		c.sees("after the rewind", 0, 10)
+		c.checkpoint()
+		c.until("the first one ends", func() bool { return old.ended })
+		if fault.ClassOf(old.err) != fault.Fenced {
+			c.failf("the first one ended with %v", old.err)
+		}
+		c.sees("at the end", 0, 20)
+		c.finish()
+	})
+}
+
+// TestCase28: the newest entry of the job's log cannot be read. Nothing is guessed; by order the job goes on from the one before.
+func TestCase28(t *testing.T) {
+	for name, tear := range map[string]func(b []byte) []byte{
+		"empty":   func([]byte) []byte { return nil },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			holds(t, func(c *script) {
+				id, bad := c.torn(tear)
+				c.refused(bad, fmt.Sprintf("--from-savepoint %d", id))
+				c.order = from(fmt.Sprint(id), job.Refuse)
+				c.refused("newer output", roots[0], "cannot be read")
+				c.order = from(fmt.Sprint(id), job.RewindNewer)
+				c.begin()
+				c.order = nil
+				c.checkpoint()
+				c.sees("after the rewind", 0, 20)
+				c.stop()
+				c.begin()
+				c.finish()
+			})
+		})
+	}
+	t.Run("killed", func(t *testing.T) {
+		everyStep(t, func(c *script, k int) bool {
+			id, _ := c.torn(func(b []byte) []byte { return b[:len(b)/2] })
+			order := from(fmt.Sprint(id), job.RewindNewer)
+			c.order = order
+			n := 0
+			c.doom = func(op mem.Op) bool { n++; return n > k }
+			c.launch()
+			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+			c.doom = nil
+			killed := c.last.p.dead
+			if killed {
+				c.begin()
+			}
+			c.order = nil
+			c.checkpoint()
+			c.sees("after the rewind", 0, 20)
+			c.finish()
+			return killed
+		})
+	})
+}
+
+// torn runs the job to three checkpoints, kills it and damages the newest one's entry. It gives the id of the one before, and the entry's path.
+func (c *script) torn(tear func([]byte) []byte) (account.CheckpointID, string) {
+	c.retain = 3
+	c.begin()
+	c.rows(10, "a")
+	id := c.checkpoint()
+	c.rows(10, "a")
+	c.checkpoint()
+	c.kill(c.last)
+	newest := c.newestEntry()
+	b, err := fs.ReadFile(c.o.client, newest)
+	c.must(err)
+	c.must(c.o.client.Delete(newest))
+	f, err := c.o.client.Create(newest)
+	c.must(err)
+	_, err = f.Write(tear(b))
+	c.must(err)
+	c.must(f.Sync())
+	c.must(f.Close())
+	return id, newest
+}
+
+// newestEntry is the file of the newest entry of the job's log.
+func (c *script) newestEntry() string {
+	list := c.world.entries(jobs + "/" + name + "/log")
+	return path.Join(jobs, name, "log", fmt.Sprint(list[len(list)-1].N))
+}
