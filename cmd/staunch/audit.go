@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"staunch/all"
 	"staunch/audit"
 	"staunch/connector"
 	"staunch/env"
@@ -69,7 +68,7 @@ func auditCmd() *cobra.Command {
 // auditTargets finds the tables: a folder, or the filesystem tables that a statement file writes.
 func auditTargets(f *scriptFlags, arg string) ([]auditTarget, error) {
 	if !strings.HasSuffix(strings.ToLower(arg), ".sql") {
-		store, root, err := all.Stores().Resolve(arg)
+		store, root, err := f.stores().Resolve(arg)
 		if err != nil {
 			return nil, &exitError{exitUsage, err}
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"staunch/account"
-	"staunch/all"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fs"
@@ -142,7 +141,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 	if ck.Timeout <= ck.Interval/2 {
 		add(warn, "checkpoint time-out", "%s is short beside the interval of %s", ck.Timeout, ck.Interval)
 	}
-	checkDir(ck.Dir, add)
+	checkDir(f.stores(), ck.Dir, add)
 	ctx := connector.Context{Env: &env.Real{}, Log: log, Job: j.Name, Parallelism: j.Graph.Parallelism, Wake: func() {},
 		NextCheckpoint: func() account.CheckpointID { return 1 }}
 	for _, s := range j.Graph.Sources {
@@ -155,12 +154,12 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 }
 
 // checkDir looks whether checkpoints can be kept.
-func checkDir(dir string, add func(verdict, string, string, ...any)) {
+func checkDir(stores fs.Resolver, dir string, add func(verdict, string, string, ...any)) {
 	if dir == "" {
 		add(warn, "checkpoint directory", "execution.checkpointing.dir is not set: the user's state directory is used, and another user or host would not find it")
 		return
 	}
-	store, path, err := all.Stores().Resolve(dir)
+	store, path, err := stores.Resolve(dir)
 	if err != nil {
 		add(fail, "checkpoint directory", "%v", err)
 		return

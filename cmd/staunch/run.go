@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"staunch/account"
-	"staunch/all"
 	cp "staunch/checkpoint/protocol"
 	"staunch/config"
 	"staunch/connector"
@@ -117,7 +116,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 			return job.Spec{}, err
 		}
 	}
-	store, path, err := all.Stores().Resolve(dir)
+	store, path, err := f.stores().Resolve(dir)
 	if err != nil {
 		return job.Spec{}, err
 	}
@@ -142,7 +141,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 	}
 	spec := job.Spec{
 		ID: j.Name, File: file, SQL: j.SQL, Plan: j.Hash, Graph: j.Graph, Tables: map[string]job.Table{}, Sources: j.Sources, Sinks: j.Targets,
-		AccountsClose: j.Replayable, Stores: all.Stores(), CheckpointStore: store, CheckpointDir: path, Retain: ck.Retained,
+		AccountsClose: j.Replayable, Stores: f.stores(), CheckpointStore: store, CheckpointDir: path, Retain: ck.Retained,
 		Checkpoints:  cp.Options{Interval: ck.Interval, Timeout: ck.Timeout, MinPause: ck.MinPause, Tolerable: ck.TolerableFailures},
 		Restart:      strategy(rs),
 		MemoryBudget: memory / 3, // the rest is for decoders, queues and the collector

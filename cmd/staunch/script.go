@@ -15,6 +15,7 @@ import (
 	"staunch/changelog"
 	"staunch/config"
 	"staunch/connector"
+	"staunch/fs"
 	"staunch/plan"
 	"staunch/sql/ast"
 	"staunch/sql/parse"
@@ -25,6 +26,26 @@ type scriptFlags struct {
 	dynamic   []string
 	config    string
 	logFormat string
+	watch     *fs.Watch
+}
+
+// stores are all stores. One that does not answer is said in the log.
+func (f *scriptFlags) stores() fs.Resolver {
+	if f.watch == nil {
+		log, err := f.logger()
+		if err != nil { // refused where the command begins
+			log = slog.New(slog.DiscardHandler)
+		}
+		f.watch = &fs.Watch{Resolver: all.Stores(), Now: time.Now,
+			Away: func(name string, since time.Time, err error) {
+				log.Warn("a store does not answer: waiting; nothing is lost, and no attempt of the restart strategy is used up", "store", name,
+					"since", since.UTC().Format(time.RFC3339), "error", err)
+			},
+			Back: func(name string, since time.Time) {
+				log.Info("the store answers again", "store", name, "after", time.Since(since).Round(time.Second).String())
+			}}
+	}
+	return f.watch
 }
 
 func (f *scriptFlags) add(c *cobra.Command) {
@@ -69,7 +90,9 @@ func (f *scriptFlags) load(file string, collect func(changelog.Schema) connector
 		}
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	s, err := plan.Plan(string(src), conf, name, time.Now, all.Registry(collect))
+	reg := all.Registry(collect)
+	reg.Stores = f.stores()
+	s, err := plan.Plan(string(src), conf, name, time.Now, reg)
 	if err != nil {
 		return nil, "", &exitError{exitUsage, errors.New(render(err, string(src), file))}
 	}
