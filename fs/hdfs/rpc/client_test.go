@@ -178,6 +178,34 @@ func TestStoppedProcess(t *testing.T) {
 	})
 }
 
+// TestShortLastTry: a call whose patience ends soon does not take the connection away from the others.
+func TestShortLastTry(t *testing.T) {
+	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {
+		if _, err := c.Call("one", nil); err != nil {
+			t.Fatal(err)
+		}
+		w.Node("a:1").Serve(func(s rpctest.Call) rpctest.Reply {
+			if s.Method == "held" {
+				return rpctest.Reply{Silent: true}
+			}
+			time.Sleep(2 * time.Second)
+			return rpctest.Reply{Body: s.Request}
+		})
+		w.Node("b:2").Serve(standby)
+		done := make(chan error)
+		go func() { _, err := c.Call("two", nil); done <- err }()
+		if _, err := c.CallPatiently("held", nil, time.Second); !errors.Is(err, fs.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if n := ended(w, "a:1"); n != 0 {
+			t.Errorf("%d connections were closed", n)
+		}
+	})
+}
+
 // TestTakeOver stops the active NameNode; the other one is standby for 5 s more. The call goes on as soon as that is over.
 func TestTakeOver(t *testing.T) {
 	run(t, func(t *testing.T, w *rpctest.World, c *rpc.Client) {

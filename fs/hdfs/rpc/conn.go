@@ -28,6 +28,8 @@ func (l *lost) Unwrap() error { return l.err }
 // conn is one connection. Calls wait in pending for the reading goroutine; it ends when the connection does.
 type conn struct {
 	nc net.Conn
+	// enough is how long it has to be silent to be taken for dead.
+	enough time.Duration
 	// sending is held by who writes: a channel, so that waiting for it has a time limit.
 	sending chan struct{}
 
@@ -60,7 +62,7 @@ func (n *node) open(timeout time.Duration) (*conn, error) {
 	if err := errors.Join(nc.SetWriteDeadline(time.Now().Add(timeout)), writeAll(nc, hello)); err != nil {
 		return nil, errors.Join(&lost{err}, nc.Close())
 	}
-	c := &conn{nc: nc, sending: make(chan struct{}, 1), pending: map[int32]chan result{}, dead: make(chan struct{}), used: time.Now()}
+	c := &conn{nc: nc, enough: n.client.opt.CallTimeout / 2, sending: make(chan struct{}, 1), pending: map[int32]chan result{}, dead: make(chan struct{}), used: time.Now()}
 	if !n.client.start(c.read) {
 		return nil, errors.Join(errClosed, nc.Close())
 	}
@@ -217,7 +219,8 @@ func (c *conn) broken(err error) error {
 
 func (c *conn) silent(since time.Time, timeout time.Duration) error {
 	c.mu.Lock()
-	quiet := !c.heard.After(since)
+	// The last try of a call may be short, which says nothing about the connection.
+	quiet := !c.heard.After(since) && timeout >= c.enough
 	c.mu.Unlock()
 	if !quiet {
 		return fmt.Errorf("%w within %s", errSlow, timeout)
