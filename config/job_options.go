@@ -29,6 +29,8 @@ var effective = []Option{
 		Doc: "Consecutive failed checkpoints that are tolerated before the job fails and its restart strategy decides."},
 	{Key: "execution.checkpointing.dir", Doc: "Directory of checkpoints and of the job's log; a local path, a file:// or an hdfs:// URI. By default in the user's state directory."},
 	{Key: "execution.checkpointing.num-retained", Validate: intRange(1, 1000), Doc: "Completed checkpoints that are kept."},
+	{Key: "execution.state-recovery.path", Doc: "The checkpoint to go back to: the file of its entry in a job's log, or the folder of a log, a job or checkpoints for the newest " +
+		"there. As `staunch run --from-savepoint`, which goes before it."},
 	{Key: "execution.checkpointing.max-concurrent-checkpoints", Validate: intRange(1, 1<<31-1),
 		Doc: "Accepted, and runs as 1: the next checkpoint begins when the one before is committed."},
 	{Key: "execution.checkpointing.externalized-checkpoint-retention", Ignored: "checkpoints are always kept",
@@ -66,8 +68,7 @@ var effective = []Option{
 // refusedJob are keys which Flink knows and which would change results or what the job goes on from; they are accepted with
 // their default value only.
 var refusedJob = map[string]string{
-	"execution.state-recovery.path":                       "start from a savepoint is not available",
-	"execution.state-recovery.ignore-unclaimed-state":     "start from a savepoint is not available",
+	"execution.state-recovery.ignore-unclaimed-state":     "state is found by the names in the statement file",
 	"table.exec.legacy-cast-behaviour":                    "only the present cast rules are there",
 	"table.exec.sink.type-length-enforcer":                "character columns are written as they are",
 	"table.exec.sink.nested-constraint-enforcer":          "nested columns are not checked",

@@ -16,6 +16,8 @@ type Checkpointing struct {
 	TolerableFailures int           // consecutive
 	Dir               string        // "" = the caller's default, see [DefaultStateDir]
 	Retained          int
+	// From names the checkpoint to go back to, "" for none.
+	From string
 }
 
 // RestartStrategy says what follows a failure.
@@ -70,6 +72,7 @@ func (j *Job) Checkpointing() (Checkpointing, error) {
 		TolerableFailures: read(r, v.Int, p+"tolerable-failed-checkpoints"),
 		Dir:               v.String(p + "dir"),
 		Retained:          read(r, v.Int, p+"num-retained"),
+		From:              v.String("execution.state-recovery.path"),
 	}
 	return c, r.err
 }

@@ -177,7 +177,7 @@ func (j *Job) preview() error {
 		}
 	}
 	if b.table {
-		_, err := j.endsOf(tables)
+		_, err := j.standing(tables)
 		return err
 	}
 	_, _, err := j.judge(tables)
@@ -464,9 +464,3 @@ func (j *Job) damageHint(err error) error {
 	return fault.New(fault.Damage, "%w", err).WithHint("nothing was changed. Put the damaged entry of %s back from a copy, %s; for output that is newer, add "+
 		"--on-newer-output keep or rewind", j.store.Dir(), good)
 }
-
-// endsOf and fromTables: see table.go.
-func (j *Job) endsOf(map[string]*table) (*checkpoint.Restored, error) {
-	return nil, fault.Userf("--from-table: not there yet")
-}
-func (j *Job) fromTables() (*checkpoint.Restored, error) { return j.endsOf(nil) }

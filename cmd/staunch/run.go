@@ -35,6 +35,7 @@ type runFlags struct {
 	takeOver bool
 	accept   []string
 	cpu      string
+	back     backFlags
 }
 
 func runCmd() *cobra.Command {
@@ -48,11 +49,15 @@ func runCmd() *cobra.Command {
 	f.add(c)
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "fence another process that runs the job, or another log that claimed the table")
 	c.Flags().StringArrayVar(&f.accept, "accept-lost", nil, "go on without the lost files of this id (the error that stopped the job names it)")
+	f.back.add(c)
 	c.Flags().StringVar(&f.cpu, "cpu-profile", "", "write a CPU profile to this file")
 	return c
 }
 
 func (f *runFlags) run(file string) error {
+	if err := f.back.check(); err != nil {
+		return err
+	}
 	log, err := f.logger()
 	if err != nil {
 		return err
@@ -147,6 +152,9 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 		MemoryBudget: memory / 3, // the rest is for decoders, queues and the collector
 		Process:      job.Process{Host: host, PID: os.Getpid(), Start: processStart(os.Getpid()), Alive: alive(host)},
 		TakeOver:     f.takeOver, Accept: f.accept, AcceptWho: who, Version: version,
+	}
+	if !j.Select {
+		f.back.order(&spec, ck.From)
 	}
 	for _, s := range j.Sinks {
 		if ft, ok := s.Sink.(connector.FileTable); ok {

@@ -426,3 +426,156 @@ func (c *script) newestEntry() string {
 	list := c.world.entries(jobs + "/" + name + "/log")
 	return path.Join(jobs, name, "log", fmt.Sprint(list[len(list)-1].N))
 }
+
+// TestFromTable: the checkpoint directory is lost, and the table's certificates say where each split stood.
+func TestFromTable(t *testing.T) {
+	lose := func(c *script) {
+		for _, f := range c.store.Files(jobs) {
+			c.must(c.o.client.Delete(f.Path))
+		}
+	}
+	table := func(s *job.Spec) { s.FromTable = true }
+	t.Run("lost", func(t *testing.T) {
+		holds(t, func(c *script) {
+			c.savepoint()
+			lose(c)
+			c.refused("--from-table")
+			c.order = table
+			c.begin()
+			c.rows(3, "a")
+			c.checkpoint()
+			c.sees("from the table", 0, 23)
+			c.stop()
+			c.begin() // the order has no effect now
+			c.order = nil
+			c.finish()
+		})
+	})
+	t.Run("nothing there", func(t *testing.T) {
+		holds(t, func(c *script) {
+			c.order = table
+			c.launch()
+			if err := c.ends(); fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "no table has output") {
+				c.failf("%v", err)
+			}
+		})
+	})
+	t.Run("killed", func(t *testing.T) {
+		everyStep(t, func(c *script, k int) bool {
+			c.savepoint()
+			lose(c)
+			c.order = table
+			n := 0
+			c.doom = func(op mem.Op) bool { n++; return n > k }
+			c.launch()
+			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+			c.doom = nil
+			killed := c.last.p.dead
+			if killed {
+				c.begin()
+			}
+			c.order = nil
+			c.rows(3, "a")
+			c.checkpoint()
+			c.sees("from the table", 0, 23)
+			c.finish()
+			return killed
+		})
+	})
+	t.Run("not done", func(t *testing.T) { // the newest certificate's files are still pending
+		holds(t, func(c *script) {
+			c.begin()
+			c.rows(5, "a")
+			c.rows(5, "b")
+			c.checkpoint()
+			c.rows(5, "b")
+			c.rows(5, "c")
+			c.killBefore("the second rename", func() func(op mem.Op) bool {
+				n := 0
+				return func(op mem.Op) bool {
+					if moves(op, "") {
+						n++
+					}
+					return n == 2
+				}
+			}())
+			lose(c)
+			c.order = table
+			c.begin()
+			c.order = nil
+			c.sees("from the table", 0, 20)
+			c.finish()
+		})
+	})
+}
+
+// TestOlderCopy: the checkpoint directory comes from an older backup. The table is ahead of it; by order the job goes on from the backup, with an
+// identity of its own from then on.
+func TestOlderCopy(t *testing.T) {
+	for mode, times := range map[job.NewerOutput]int{job.RewindNewer: 1, job.KeepNewer: 2} {
+		t.Run(string(mode), func(t *testing.T) {
+			everyStep(t, func(c *script, k int) bool {
+				c.begin()
+				c.rows(10, "a")
+				c.checkpoint()
+				c.stop()
+				backup := map[string][]byte{}
+				for _, f := range c.store.Files(jobs) {
+					backup[f.Path] = c.store.Content(f.Path)
+				}
+				c.begin()
+				c.rows(5, "a")
+				c.checkpoint()
+				c.kill(c.last)
+				c.begin()
+				c.rows(5, "b")
+				c.checkpoint()
+				c.kill(c.last)
+				for _, f := range c.store.Files(jobs) {
+					c.must(c.o.client.Delete(f.Path))
+				}
+				for p, b := range backup {
+					c.put(p, b)
+				}
+				c.order = nil
+				c.launch()
+				if err := c.ends(); !strings.Contains(err.Error(), "--on-newer-output") {
+					c.failf("%v", err)
+				}
+				if mode == job.KeepNewer {
+					c.o.tables[0].repeats = 1
+				}
+				c.order = func(s *job.Spec) { s.OnNewerOutput = mode }
+				n := 0
+				c.doom = func(op mem.Op) bool { n++; return n > k }
+				c.launch()
+				c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+				c.doom = nil
+				killed := c.last.p.dead
+				if killed {
+					c.begin()
+				}
+				c.order = nil
+				c.rows(3, "c")
+				c.checkpoint()
+				if got := c.times(10, 20); got[times] != 10 {
+					c.failf("visible: %v", c.visible())
+				}
+				c.stop()
+				c.begin()
+				c.finish()
+				return killed
+			})
+		})
+	}
+}
+
+// put writes a file as somebody outside does.
+func (c *script) put(p string, b []byte) {
+	f, err := c.o.client.Create(p)
+	c.must(err)
+	_, err = f.Write(b)
+	c.must(err)
+	c.must(f.Sync())
+	c.must(f.Close())
+}
