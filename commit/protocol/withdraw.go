@@ -104,7 +104,9 @@ func (w *Withdraw) saw(a Answer, again Ask) Ask {
 		return w.left()
 	case a != OK:
 		return w.retry(again)
-	case w.answer == Exists && w.Name < MaxNames: // an earlier move went to that name
+	case w.answer == Exists && w.Name == MaxNames:
+		return w.ask(Fails)
+	case w.answer == Exists: // an earlier move went to that name
 		w.Name++
 		return w.ask(again)
 	case w.answer == Unavailable:
