@@ -40,8 +40,22 @@ type Options struct {
 	OlderThan time.Duration
 	// DryRun removes nothing and writes nothing; ages are then by this process's clock.
 	DryRun bool
+	// Variant takes rules away; only the simulator sets it.
+	Variant Variant
 	// Stopped ends the run between two calls, and while a store does not answer. Nil means never.
 	Stopped func() bool
+}
+
+// Variant takes rules away. The zero value is the protocol.
+type Variant struct {
+	// Named: what completes and certificates name goes too.
+	Named bool
+	// Running: the newest attempt's files go too.
+	Running bool
+	// OwnLog: an epoch counts as over if it is over in the job's own log, whoever else has claimed the table.
+	OwnLog bool
+	// LogsFirst: the logs are read before the listing.
+	LogsFirst bool
 }
 
 // ErrStopped: Options.Stopped said so.
@@ -116,8 +130,14 @@ func (c *cleaner) table(t Table, p *Place) error {
 	if err := c.alone(t); err != nil {
 		return err
 	}
-	l := Listing{Root: t.Root}
+	var s *State
 	var err error
+	if c.opt.Variant.LogsFirst {
+		if s, err = c.readTable(t); err != nil {
+			return err
+		}
+	}
+	l := Listing{Root: t.Root}
 	if l.Temporary, err = c.listTemporary(t.Store, t.Root); err != nil {
 		return err
 	}
@@ -127,9 +147,10 @@ func (c *cleaner) table(t Table, p *Place) error {
 	if len(l.Temporary)+len(l.Log) == 0 {
 		return nil
 	}
-	s, err := c.readTable(t) // INV: after the listing, see the package's doc
-	if err != nil {
-		return err
+	if s == nil { // INV: after the listing, see the package's doc
+		if s, err = c.readTable(t); err != nil {
+			return err
+		}
 	}
 	p.elsewhere(s)
 	now, err := c.storeTime(t.Store, dir, c.job.ID)

@@ -151,7 +151,26 @@ func (c *cleaner) readTable(t Table) (*State, error) {
 		}
 	}
 	s.Completed = folded.Chain.Checkpoint
-	return s, c.owners(s, claims, folded.Claim)
+	if err := c.owners(s, claims, folded.Claim); err != nil {
+		return nil, err
+	}
+	s.without(c.opt.Variant)
+	return s, nil
+}
+
+// without takes rules away.
+func (s *State) without(v Variant) {
+	if v.Named {
+		clear(s.Named)
+	}
+	if v.OwnLog {
+		s.Owners = s.Owners[:1]
+	}
+	if v.Running {
+		for i := range s.Owners {
+			s.Owners[i].Newest++
+		}
+	}
 }
 
 // owners reads the job logs behind the claims. inForce is the newest claim.

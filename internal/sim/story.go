@@ -92,6 +92,7 @@ func (w *world) wild() {
 	}
 	slices.Sort(w.when)
 	w.noise = []int{4, 4, 12}[d.n(3)]
+	w.sweeps = d.p(0.3)
 }
 
 // act is one disturbance.
@@ -114,6 +115,7 @@ var acts = []act{
 	{1, (*world).actStranger},
 	{1, (*world).actCopy},
 	{2, (*world).actDamage},
+	{4, (*world).actClean},
 }
 
 // act lets the next disturbance of the list happen.
@@ -214,6 +216,9 @@ func (w *world) actPowerCut(d *dice, key string) {
 		return
 	}
 	for _, r := range w.alive() {
+		w.kill(r)
+	}
+	for _, r := range w.cleaners {
 		w.kill(r)
 	}
 	w.stats.PowerCuts++

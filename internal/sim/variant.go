@@ -3,6 +3,7 @@ package sim
 import (
 	"staunch/checkpoint"
 	cp "staunch/checkpoint/protocol"
+	"staunch/clean"
 	"staunch/commit"
 	"staunch/commit/protocol"
 	"staunch/connector"
@@ -16,6 +17,7 @@ type Variant struct {
 	// Rule is the number of the rule in docs/design/rules.md, Without what is missing.
 	Rule, Without string
 	job           job.Variant
+	clean         clean.Variant
 	// overlap: the next checkpoint is triggered before the one before is done.
 	overlap bool
 	// wrap goes around each sink, if not nil.
@@ -41,6 +43,10 @@ var KnownBad = []Variant{
 		job: job.Variant{Commit: commit.Variant{Log: logp.Variant{NoList: true}}, Store: checkpoint.Variant{Log: logp.Variant{NoList: true}}}},
 	{Name: "unknown-is-ok", Rule: "1.2", Without: "after an unknown outcome the slot is read",
 		job: job.Variant{Commit: commit.Variant{Log: logp.Variant{TrustUnknownAsOk: true}}, Store: checkpoint.Variant{Log: logp.Variant{TrustUnknownAsOk: true}}}},
+	{Name: "clean-takes-named", Rule: "6.1", Without: "what a completed checkpoint or a certificate names is not cleaned up", clean: clean.Variant{Named: true}},
+	{Name: "clean-takes-running", Rule: "6.1", Without: "files of the newest attempt are not cleaned up", clean: clean.Variant{Running: true}},
+	{Name: "clean-own-log", Rule: "6.1", Without: "an epoch must be over in every log that has claimed the table", clean: clean.Variant{OwnLog: true}},
+	{Name: "clean-logs-first", Rule: "6.1", Without: "the logs are read after the listing", clean: clean.Variant{LogsFirst: true}},
 }
 
 func (v Variant) options(o cp.Options) cp.Options {

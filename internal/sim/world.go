@@ -33,7 +33,7 @@ import (
 
 // Stats say what happened in a seed.
 type Stats struct {
-	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers,
+	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers, Cleanings, Cleaned,
 	Records, Checkpoints, Failed, Files, Restarts, Renamed, Skipped, Lost int
 }
 
@@ -85,6 +85,10 @@ type world struct {
 	damaged   string // the log entry that is damaged, and what stood there
 	undamaged []byte
 
+	cleaners []*run            // that were started
+	sweeps   bool              // some attempts have temporary-cleanup = before-write
+	own      map[string]string // more options of the tables that Flink does not know
+
 	late []string // folder deletes of the variant delete-before-write, which may be repeated
 }
 
@@ -95,6 +99,7 @@ const (
 	ordinary role = iota
 	stranger      // with another checkpoint directory by mistake: must be refused
 	copied        // under another job's name over the same splits: must be refused
+	cleaner       // no start: somebody cleans up
 )
 
 // run is one attempt: a process with its job.
@@ -157,6 +162,9 @@ func (w *world) reduce() {
 func (w *world) end() {
 	for _, r := range w.running {
 		w.tally(r)
+		r.p.kill()
+	}
+	for _, r := range w.cleaners {
 		r.p.kill()
 	}
 }
@@ -353,11 +361,20 @@ func (w *world) sink(r *run, l *lake) (connector.FileTable, error) {
 		options["sink.partition-commit.delay"] = "1000 d"
 	}
 	sink, err := filesystem.Factory.Sink(connector.Table{Name: path.Base(l.root), Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
-		Options: config.NewValues("table "+path.Base(l.root), options, nil), Zone: time.UTC, Stores: stores{r.client}, Formats: formats})
+		Options: config.NewValues("table "+path.Base(l.root), options, nil), Staunch: config.NewValues("table "+path.Base(l.root), w.ownOptions(r), nil), Zone: time.UTC, Stores: stores{r.client}, Formats: formats})
 	if err != nil {
 		return nil, err
 	}
 	return sink.(connector.FileTable), nil
+}
+
+// ownOptions are the table's own options in one attempt: the setting for the roll-out changes between attempts, in either order.
+func (w *world) ownOptions(r *run) map[string]string {
+	own := maps.Clone(w.own)
+	if w.sweeps && w.dice(aboutAct, -r.n, 1).bool() {
+		own = map[string]string{"temporary-cleanup": "before-write"}
+	}
+	return own
 }
 
 func (w *world) alive() (out []*run) {
