@@ -56,6 +56,26 @@ type File interface {
 	Close() error
 }
 
+// Aborter is a File that can be given up at once: nothing is waited for, and what is left of it is not complete. Found by type assertion.
+type Aborter interface {
+	Abort()
+}
+
+// Holder is a File that keeps what was written in this process until the store has it. Found by type assertion.
+type Holder interface {
+	// Memory is the number of bytes it holds. It may be asked for at any time.
+	Memory() int64
+}
+
+// GiveUp ends an open file that nobody is to use, without waiting if the store can do so.
+func GiveUp(f File) {
+	if a, ok := f.(Aborter); ok {
+		a.Abort()
+		return
+	}
+	_ = f.Close() // its error is about a file that does not count
+}
+
 // Reader is an open file.
 type Reader interface {
 	io.Reader

@@ -62,7 +62,7 @@ func (d *durability) makeFolder(store fs.FS, wait waiter, dir string) error {
 func (d *durability) syncSome(n int) error {
 	for ; d.open() > n; d.synced++ {
 		f := &d.files[d.synced]
-		// An error may leave the handle open; the region stops, and the process's end closes it.
+		// An error leaves the handle open, for abandon.
 		if err := f.handle.Sync(); err != nil {
 			return classify(err, "sync", f.path)
 		}
@@ -88,11 +88,11 @@ func (d *durability) finish(store fs.FS, wait waiter) error {
 	return nil
 }
 
-// abandon closes what is open.
+// abandon gives up what is open.
 func (d *durability) abandon() {
 	for _, f := range d.files {
 		if f.handle != nil {
-			_ = f.handle.Close()
+			fs.GiveUp(f.handle)
 		}
 	}
 }

@@ -149,6 +149,9 @@ func (f *file) checkpoint() account.CheckpointID {
 // memory is what the file holds in this process.
 func (f *file) memory() int64 {
 	n := f.format.Buffered() + int64(cap(f.buf))
+	if h, ok := f.handle.(fs.Holder); ok {
+		n += h.Memory()
+	}
 	for i := range f.sets {
 		n += int64(16 * cap(f.sets[i].set.Runs))
 	}

@@ -402,7 +402,7 @@ func (w *writer) Prepare(id account.CheckpointID) ([]connector.Committable, func
 func (w *writer) Close() error {
 	for _, f := range w.open {
 		if f.handle != nil {
-			_ = f.handle.Close()
+			fs.GiveUp(f.handle)
 		}
 	}
 	w.left.abandon()

@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -55,6 +56,7 @@ func New(k conf.Cluster, opt Options) *Client {
 	// The lease's holder: no other process ever has this name.
 	c.data.Client = "staunch-" + hex.EncodeToString(id[:])
 	c.data.UseHostname = k.UseHostname
+	c.data.Suspects = cmp.Or(c.data.Suspects, &datanode.Suspects{})
 	if c.data.Answer == 0 && k.SocketTimeout > 0 {
 		c.data.Answer = time.Duration(k.SocketTimeout) * time.Millisecond
 	}

@@ -133,6 +133,12 @@ func (f *file) Close() error {
 	return err
 }
 
+// Abort implements fs.Aborter.
+func (f *file) Abort() {
+	f.Writer.Abort()
+	f.once.Do(f.c.lease.release)
+}
+
 func (c *Client) newFile(p string, id uint64, o datanode.Options) (fs.File, error) {
 	w, err := datanode.NewWriter(&inode{c, p, id}, p, o)
 	if err != nil {

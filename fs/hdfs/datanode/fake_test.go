@@ -189,8 +189,8 @@ func (c *cluster) Locate() (File, error) {
 	return f, nil
 }
 
-// content reads the file off the replicas of the nodes that the NameNode knows and that live; they must all be the same and finished.
-func (c *cluster) content(durable bool) ([]byte, error) {
+// content reads the file off the replicas of the nodes that the NameNode knows and that live; they must all be the same, finished and on disk.
+func (c *cluster) content() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []byte
@@ -207,7 +207,7 @@ func (c *cluster) content(durable bool) ([]byte, error) {
 			switch {
 			case r == nil:
 				return nil, fmt.Errorf("%v has no replica on %s", b.Block, n.Host)
-			case !r.finished || durable && !r.synced:
+			case !r.finished || !r.synced:
 				return nil, fmt.Errorf("%v on %s: finished %t, synced %t", b.Block, n.Host, r.finished, r.synced)
 			case r.gs != b.Block.Generation || uint64(len(r.data)) != b.Block.Length && !open:
 				return nil, fmt.Errorf("%v of %d bytes has on %s generation %d and %d bytes", b.Block, b.Block.Length, n.Host, r.gs, len(r.data))
@@ -248,7 +248,7 @@ type fakeNode struct {
 	Node
 	c  *cluster
 	at int
-	// trouble, if not nil, is asked at each event and may answer "die", "stop", "cut" (the connection), "error" (a bad status). Called with c.mu.
+	// trouble, if not nil, is asked at each event and may answer "die", "stop", "cut" (the connection), "error" (a bad status), "mute" (no acknowledgement). Called with c.mu.
 	trouble func(e event) string
 
 	// Below: guarded by c.mu.
@@ -619,8 +619,8 @@ func (n *fakeNode) store(r *fakeReplica, h packetHeader, data []byte) {
 
 // acknowledge sends one upstream and reports whether the pipeline goes on.
 func (n *fakeNode) acknowledge(conn net.Conn, r *fakeReplica, h packetHeader, replies []status) bool {
-	if _, err := n.met(event{"acknowledge", h.offset}); err != nil {
-		return false
+	if kind, err := n.met(event{"acknowledge", h.offset}); err != nil || kind == "mute" {
+		return err == nil
 	}
 	good := !slices.ContainsFunc(replies, func(s status) bool { return s != statusSuccess })
 	if good && h.seq != heartbeatSeq {

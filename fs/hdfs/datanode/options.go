@@ -1,6 +1,7 @@
 package datanode
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"time"
@@ -45,33 +46,24 @@ const packetSize = 64 << 10
 // answerPerNode is what a node downstream adds to the time of an answer, as in Hadoop's client.
 const answerPerNode = 5 * time.Second
 
-func orElse[T comparable](v *T, other T) {
-	var zero T
-	if *v == zero {
-		*v = other
-	}
-}
-
 // complete fills in defaults and checks.
 func (o *Options) complete() error {
-	orElse(&o.BlockSize, 128<<20)
-	orElse(&o.ChunkSize, 512)
-	orElse(&o.Checksum, ChecksumCRC32C)
-	orElse(&o.Connect, 10*time.Second)
-	orElse(&o.Silence, 10*time.Second)
-	orElse(&o.Answer, 60*time.Second)
-	orElse(&o.Heartbeat, 20*time.Second)
-	orElse(&o.Patience, 60*time.Second)
-	orElse(&o.Window, 16)
+	o.BlockSize = cmp.Or(o.BlockSize, 128<<20)
+	o.ChunkSize = cmp.Or(o.ChunkSize, 512)
+	o.Checksum = cmp.Or(o.Checksum, ChecksumCRC32C)
+	o.Connect = cmp.Or(o.Connect, 10*time.Second)
+	o.Silence = cmp.Or(o.Silence, 10*time.Second)
+	o.Answer = cmp.Or(o.Answer, 60*time.Second)
+	o.Heartbeat = cmp.Or(o.Heartbeat, 20*time.Second)
+	o.Patience = cmp.Or(o.Patience, 60*time.Second)
+	o.Window = cmp.Or(o.Window, 16)
 	if o.NoChecksum {
 		o.Checksum = ChecksumNone
 	}
 	if o.Dial == nil {
 		o.Dial = dialTCP
 	}
-	if o.Suspects == nil {
-		o.Suspects = &Suspects{}
-	}
+	o.Suspects = cmp.Or(o.Suspects, &Suspects{})
 	if o.ChunkSize < 1 || o.ChunkSize > 1<<20 {
 		return fault.Userf("dfs.bytes-per-checksum = %d: it must be between 1 and 1048576", o.ChunkSize)
 	}

@@ -60,7 +60,7 @@ func (s *stream) add(p []byte) (int, error) {
 		return n, err
 	}
 	if end {
-		return n, s.endBlock(true)
+		return n, s.endBlock()
 	}
 	return n, nil
 }
@@ -201,8 +201,8 @@ func (s *stream) waitOpen() error {
 	return s.waitWindow(0)
 }
 
-// endBlock sends what was collected and finishes the block; with durable the nodes flush replica and folder to disk before they answer.
-func (s *stream) endBlock(durable bool) error {
+// endBlock sends what was collected and finishes the block; the nodes flush replica and folder to disk before they answer.
+func (s *stream) endBlock() error {
 	if err := s.sendCurrent(); err != nil || !s.open {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *stream) endBlock(durable bool) error {
 		return err
 	}
 	last := newMark(s.offset)
-	last.last, last.sync = true, durable
+	last.last, last.sync = true, true
 	s.mu.Lock()
 	s.held += last.memory()
 	s.mu.Unlock()

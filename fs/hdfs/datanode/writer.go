@@ -20,7 +20,17 @@ type Writer struct {
 	closed bool
 }
 
-var errClosed = errors.New("the file is closed")
+var (
+	errClosed  = errors.New("the file is closed")
+	errGivenUp = errors.New("the file was given up")
+)
+
+var (
+	_ fs.File    = (*Writer)(nil)
+	_ fs.Aborter = (*Writer)(nil)
+	_ fs.Holder  = (*Writer)(nil)
+	_ fs.Reader  = (*Reader)(nil)
+)
 
 // NewWriter starts a file that the NameNode has just made and that is empty. path is for messages. It does nothing on the network yet.
 func NewWriter(ns Namespace, path string, opt Options) (*Writer, error) {
@@ -61,12 +71,12 @@ func (w *Writer) Flush() error {
 }
 
 // Sync makes what was written durable on each node of its pipeline: it ends the block, with which the nodes flush replica and folder to disk
-// (as Hadoop's hsync with END_BLOCK; all earlier blocks ended in the same way). A file may go on after it, in a block more.
+// (as Hadoop's hsync with END_BLOCK; every block ends in this way). A file may go on after it, in one block more.
 func (w *Writer) Sync() error {
 	if err := w.usable("sync"); err != nil {
 		return err
 	}
-	return w.fail("sync", w.s.endBlock(true))
+	return w.fail("sync", w.s.endBlock())
 }
 
 // Close sends what is left and completes the file. It waits until the NameNode knows of enough replicas.
@@ -78,7 +88,7 @@ func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
-	err := w.s.endBlock(false)
+	err := w.s.endBlock()
 	if err == nil {
 		err = w.s.complete()
 	}
@@ -88,12 +98,16 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Abort gives the file up without a word to the NameNode: its lease ends by itself, or the file is removed.
+// Abort implements fs.Aborter: it gives the file up without a word to the NameNode. After Close it does nothing.
 func (w *Writer) Abort() {
+	if !w.closed && w.err == nil {
+		w.err = fmt.Errorf("write %s: %w", w.s.path, errGivenUp)
+	}
+	w.closed = true
 	w.s.abort()
 }
 
-// Memory is the bytes that the writer holds.
+// Memory implements fs.Holder: packets that are being filled, or not acknowledged yet.
 func (w *Writer) Memory() int64 {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()

@@ -68,7 +68,7 @@ func TestWriteSizes(t *testing.T) {
 					left = left[n:]
 				}
 				must(t, "sync", w.Sync())
-				if got, err := c.content(true); err != nil || !bytes.Equal(got, data) {
+				if got, err := c.content(); err != nil || !bytes.Equal(got, data) {
 					t.Errorf("%d bytes, %+v: after Sync %d bytes, %v", size, o, len(got), err)
 				}
 				must(t, "close", w.Close())
@@ -116,7 +116,7 @@ func TestFlushEverywhere(t *testing.T) {
 				}
 			}
 			must(t, "close", w.Close())
-			if got, err := c.content(false); err != nil || !bytes.Equal(got, data) {
+			if got, err := c.content(); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("seed %d: %d bytes of %d, %v", seed, len(got), len(data), err)
 			}
 		})
@@ -153,7 +153,7 @@ func plant(c *cluster, list []mishap) (happened func() int) {
 
 // TestRecovery lets up to two of three nodes fail, anywhere and in any way, and wants a file that is whole and durable on those that are left.
 func TestRecovery(t *testing.T) {
-	seeds := uint64(1500)
+	seeds := uint64(500)
 	if testing.Short() {
 		seeds = 200
 	}
@@ -200,7 +200,7 @@ func TestRecovery(t *testing.T) {
 				t.Fatalf("seed %d %s: close: %v", seed, plan, err)
 			}
 			took := time.Since(start)
-			if got, err := c.content(true); err != nil || !bytes.Equal(got, data) {
+			if got, err := c.content(); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("seed %d %s: %d bytes of %d, %v", seed, plan, len(got), len(data), err)
 			}
 			if w.Memory() != 0 || took > 3*time.Minute {
@@ -290,7 +290,7 @@ func TestIdle(t *testing.T) {
 		_, err = w.Write([]byte(" end"))
 		must(t, "write", err)
 		must(t, "close", w.Close())
-		if got, err := c.content(false); string(got) != "begin end" || err != nil || c.recoveries != 0 {
+		if got, err := c.content(); string(got) != "begin end" || err != nil || c.recoveries != 0 {
 			t.Errorf("%q, %v, %d recoveries", got, err, c.recoveries)
 		}
 		for _, n := range c.nodes {
@@ -314,7 +314,7 @@ func TestIdleNodeDies(t *testing.T) {
 		must(t, "write", err)
 		must(t, "sync", w.Sync())
 		must(t, "close", w.Close())
-		if got, err := c.content(true); string(got) != "begin end" || err != nil || c.recoveries != 1 {
+		if got, err := c.content(); string(got) != "begin end" || err != nil || c.recoveries != 1 {
 			t.Errorf("%q, %v, %d recoveries", got, err, c.recoveries)
 		}
 	})
@@ -337,7 +337,7 @@ func TestAllNodesAwayAtFirst(t *testing.T) {
 		must(t, "write", err)
 		must(t, "sync", w.Sync())
 		must(t, "close", w.Close())
-		if got, err := c.content(true); string(got) != "x" || err != nil || c.abandoned == 0 {
+		if got, err := c.content(); string(got) != "x" || err != nil || c.abandoned == 0 {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
@@ -378,6 +378,62 @@ func TestNameNodeSaysNo(t *testing.T) {
 		must(t, "write", err)
 		if err := w.Sync(); !errors.Is(err, fs.ErrNoSpace) || w.Memory() != 0 {
 			t.Error(err, w.Memory())
+		}
+	})
+}
+
+func TestAbort(t *testing.T) {
+	inCluster(t, 2, func(t *testing.T, c *cluster) {
+		for _, flush := range []bool{false, true} {
+			w := newWriter(t, c, c.options())
+			_, err := w.Write(make([]byte, 300_000))
+			must(t, "write", err)
+			if flush {
+				must(t, "flush", w.Flush())
+			}
+			if w.Memory() == 0 {
+				t.Error("holds nothing")
+			}
+			w.Abort()
+			w.Abort()
+			synctest.Wait()
+			if n := len(c.nodes[0].conns) + len(c.nodes[1].conns); n != 0 || w.Memory() != 0 {
+				t.Errorf("%d connections and %d bytes are left", n, w.Memory())
+			}
+			if _, err := w.Write([]byte("x")); !errors.Is(err, errGivenUp) {
+				t.Error(err)
+			}
+			if err := w.Close(); !errors.Is(err, errGivenUp) || c.completed {
+				t.Error(err)
+			}
+			c.blocks = nil
+		}
+	})
+}
+
+// TestWindowIsBounded: however much is written, no more waits than the window and the packet being filled.
+func TestWindowIsBounded(t *testing.T) {
+	inCluster(t, 1, func(t *testing.T, c *cluster) {
+		c.nodes[0].trouble = func(e event) string {
+			if e.what == "acknowledge" {
+				return "mute"
+			}
+			return ""
+		}
+		opt := c.options()
+		opt.Window = 4
+		w := newWriter(t, c, opt)
+		most := make(chan int64)
+		go func() {
+			time.Sleep(30 * time.Second) // nothing was acknowledged
+			most <- w.Memory()
+		}()
+		_, err := w.Write(make([]byte, 2<<20))
+		if got := <-most; got < 4*packetSize || got > 5*(packetSize+1024) {
+			t.Errorf("holds %d bytes", got)
+		}
+		if !errors.Is(err, fs.ErrUnavailable) {
+			t.Error(err)
 		}
 	})
 }
