@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""compare.py DIR_A DIR_B FORMAT: are the committed rows of two tables equal, as bags, partition values included? Prints counts; exit 1 if not."""
-import os, sys
+"""compare.py DIR_A DIR_B FORMAT: folders, or places on HDFS as ../verifier/webhdfs.py says. Are the committed rows of two tables equal, as bags, partition values included? Prints counts; exit 1 if not."""
+import os, sys, tempfile
 
 import duckdb
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peer"))
-from verify import committed  # the rule of what a reader may see
+from verify import committed, webhdfs  # the rule of what a reader may see
 
 a, b, fmt = sys.argv[1:4]
+copies = tempfile.TemporaryDirectory()
+for d in (a, b):
+    if webhdfs.is_place(d):
+        left = webhdfs.WebHDFS(d).copy(os.path.join(copies.name, os.path.basename(d)))
+        if left:
+            sys.exit(f"not copied: {left}")
+a, b = (os.path.join(copies.name, os.path.basename(d)) if webhdfs.is_place(d) else d for d in (a, b))
 COLS = "user_id, item_id, action, amount, ts, part, off, dt, hour"
 TYPES = {"user_id": "BIGINT", "item_id": "BIGINT", "action": "VARCHAR", "amount": "DECIMAL(10,2)", "ts": "TIMESTAMP", "part": "INTEGER",
          "off": "BIGINT"}

@@ -61,10 +61,15 @@ INSERT INTO lake SELECT user_id, item_id, action, amount, ts, part, off,
 func TestSameFileSameRows(t *testing.T) {
 	topic := fmt.Sprintf("parity-%d", time.Now().UnixNano())
 	peer.Fill(t, topic, *records, partitions)
-	for _, format := range []string{"parquet", "json"} {
-		t.Run(format, func(t *testing.T) {
+	for _, c := range []struct{ format, on string }{{"parquet", "disk"}, {"json", "disk"}, {"parquet", "hdfs"}} {
+		format := c.format
+		t.Run(c.format+" on "+c.on, func(t *testing.T) {
 			dir := t.TempDir()
 			file, lake := filepath.Join(dir, "orders-"+format+".sql"), filepath.Join(dir, "lake")
+			s := store{t: t}
+			if c.on == "hdfs" {
+				s.hdfs, lake = peer.NewHDFS(t), "hdfs://testbed/"+topic
+			}
 			if err := os.WriteFile(file, []byte(statements(topic, peer.Kafka(t), lake, format)), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -76,15 +81,13 @@ func TestSameFileSameRows(t *testing.T) {
 			adm := kadm.NewClient(cl)
 
 			here(t, file, dir, adm, topic)
-			ours := filepath.Join(dir, "lake-staunch")
+			ours := lake + "-staunch"
 			judge(t, lake)
-			if err := os.Rename(lake, ours); err != nil {
-				t.Fatal(err)
-			}
+			s.move(lake, ours)
 			if _, err := adm.DeleteGroup(context.Background(), topic); err != nil {
 				t.Fatal(err)
 			}
-			there(t, file, lake, adm, topic)
+			there(t, file, lake, adm, topic, s)
 			if _, err := adm.DeleteGroup(context.Background(), topic); err != nil {
 				t.Logf("group: %v", err)
 			}
@@ -167,7 +170,7 @@ func judge(t *testing.T, lake string) {
 
 var jobID = regexp.MustCompile(`Job ID: ([0-9a-f]{32})`)
 
-func there(t *testing.T, file, lake string, adm *kadm.Client, group string) {
+func there(t *testing.T, file, lake string, adm *kadm.Client, group string, s store) {
 	t.Helper()
 	fl := peer.Flink(t)
 	out := peer.Script(t, "flink.sh", "sql", file)
@@ -176,7 +179,7 @@ func there(t *testing.T, file, lake string, adm *kadm.Client, group string) {
 		t.Fatalf("Flink gave no job id:\n%s", out)
 	}
 	await(t, adm, group, func() error { return nil })
-	settled(t, lake)
+	s.settled(lake)
 	var trigger struct {
 		ID string `json:"request-id"`
 	}
@@ -203,27 +206,52 @@ func there(t *testing.T, file, lake string, adm *kadm.Client, group string) {
 	t.Fatal("Flink did not stop in time")
 }
 
+// store is where the tables lie: the disk, or an HDFS pair.
+type store struct {
+	t    *testing.T
+	hdfs *peer.HDFS
+}
+
+func (s store) move(from, to string) {
+	s.t.Helper()
+	if s.hdfs != nil {
+		s.hdfs.Shell("-mv", from, to)
+	} else if err := os.Rename(from, to); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// inProgress counts the files that Flink has not committed, which have a dot before their name.
+func (s store) inProgress(lake string) int {
+	s.t.Helper()
+	if s.hdfs != nil {
+		return strings.Count(s.hdfs.Shell("-ls", "-R", lake), "/.")
+	}
+	hidden := 0
+	_ = filepath.WalkDir(lake, func(p string, d os.DirEntry, err error) error { // files move meanwhile
+		if err == nil && strings.HasPrefix(d.Name(), ".") {
+			hidden++
+		}
+		return nil
+	})
+	return hidden
+}
+
 // settled waits until Flink has no file in progress any more.
-func settled(t *testing.T, lake string) {
-	t.Helper()
+func (s store) settled(lake string) {
+	s.t.Helper()
 	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		hidden := 0
-		_ = filepath.WalkDir(lake, func(p string, d os.DirEntry, err error) error { // files move meanwhile
-			if err == nil && strings.HasPrefix(d.Name(), ".") {
-				hidden++
-			}
-			return nil
-		})
+		hidden := s.inProgress(lake)
 		if hidden == 0 {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("Flink still has %d files in progress", hidden)
+			s.t.Fatalf("Flink still has %d files in progress", hidden)
 		}
 	}
 }
