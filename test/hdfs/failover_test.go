@@ -52,7 +52,7 @@ func TestFailoverInTheMiddle(t *testing.T) {
 
 // away takes the active NameNode away, lets the call through that is held before it, and gives the function that heals what is left.
 func (g *played) away(active string, how way, hit *nnproxy.Hit) (settle func()) {
-	t := g.life.t
+	t := g.t
 	t.Helper()
 	switch how {
 	case switched:

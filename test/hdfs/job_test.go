@@ -25,12 +25,14 @@ import (
 
 // played is a job on the pair, behind the proxies, that takes a checkpoint when it is told to.
 type played struct {
+	t *testing.T
 	*pair
 	*life
-	k     *topic
-	table string
-	dir   string
-	next  int // the checkpoint that comes next
+	k          *topic
+	table, dir string
+	opt        hdfs.Options
+	next       int // the checkpoint that comes next
+	before     int // records that earlier lives have committed
 }
 
 // partitions of the topics of played jobs.
@@ -47,28 +49,40 @@ func (p *pair) hadoop(opt hdfs.Options) fs.Resolver {
 // outages do.
 func playedJob(t *testing.T, p *pair, opt hdfs.Options) *played {
 	t.Helper()
-	g := &played{pair: p, k: newTopic(t, partitions), dir: folder(t), next: 2}
+	g := &played{t: t, pair: p, k: newTopic(t, partitions), dir: folder(t), opt: opt, next: 2}
 	g.table = g.dir + "/lake"
-	w := world{stores: p.hadoop(opt), dir: uri(g.dir + "/checkpoints"), restart: jobp.None{}}
-	g.life = w.prepare(t, "played", fmt.Sprintf("SET 'parallelism.default' = '%d';\n", partitions)+g.k.source()+
-		"CREATE TABLE lake (id BIGINT, v STRING, part INT, seq BIGINT) WITH ('connector'='filesystem', 'path'='"+uri(g.table)+
-		"', 'format'='json');\nINSERT INTO lake SELECT id, v, part, seq FROM src;\n")
-	g.start()
+	g.begin()
 	g.committed(1)
 	return g
 }
 
+// begin runs the job, again after a failure.
+func (g *played) begin() {
+	g.t.Helper()
+	w := world{stores: g.hadoop(g.opt), dir: uri(g.dir + "/checkpoints"), restart: jobp.None{}}
+	g.life = w.prepare(g.t, "played", fmt.Sprintf("SET 'parallelism.default' = '%d';\n", partitions)+g.k.source()+
+		"CREATE TABLE lake (id BIGINT, v STRING, part INT, seq BIGINT) WITH ('connector'='filesystem', 'path'='"+uri(g.table)+
+		"', 'format'='json');\nINSERT INTO lake SELECT id, v, part, seq FROM src;\n")
+	g.start()
+}
+
 // rows has the job read so many more records of each partition.
 func (g *played) rows(n int) {
-	g.life.t.Helper()
+	g.t.Helper()
 	g.k.fill(n)
-	want := int64(g.k.filled * partitions)
+	g.hasRead()
+}
+
+// hasRead waits until the running attempt has read all records that were not committed before it began.
+func (g *played) hasRead() {
+	g.t.Helper()
+	want := int64(g.k.filled*partitions - g.before)
 	g.awaits(fmt.Sprintf("%d records", want), func(s status) bool { return s.Phase == "RUNNING" && s.Records == want })
 }
 
 // checkpoint has the job take a checkpoint and waits until it is committed.
 func (g *played) checkpoint() {
-	g.life.t.Helper()
+	g.t.Helper()
 	g.clock.forward()
 	g.committed(g.next)
 	g.next++
@@ -76,7 +90,7 @@ func (g *played) checkpoint() {
 
 // exact ends the job and has DuckDB, the audit and the independent verifier look at the table: every record once, nothing lost.
 func (g *played) exact() {
-	t := g.life.t
+	t := g.t
 	t.Helper()
 	g.stop()
 	want := g.k.filled * partitions
@@ -146,8 +160,8 @@ func (g *played) late(rule *nnproxy.Rule, a nnproxy.Action) (n int) {
 		}
 		n++
 		if a == nnproxy.HoldAndCut {
-			if _, err := hit.Release(deadline(g.life.t)); err != nil {
-				g.life.t.Error(err)
+			if _, err := hit.Release(deadline(g.t)); err != nil {
+				g.t.Error(err)
 			}
 		}
 	}
