@@ -23,6 +23,7 @@ type broker struct {
 	// appear is when each partition is added, after the beginning; nil: all are there. interval is how often a job looks.
 	appear   []time.Duration
 	interval time.Duration
+	assigned bool // a variant: what was once found counts as assigned for ever
 
 	// A scripted topic has one partition that holds what a test produces, and ends once it is closed.
 	scripted bool
@@ -113,16 +114,26 @@ func (b *broker) since(p int) time.Duration {
 func (b *broker) Bounded() bool    { return true }
 func (b *broker) Replayable() bool { return true }
 
-func (b *broker) Enumerate(connector.Context, []byte) (connector.Enumerator, error) {
-	return &enumerator{b}, nil
+func (b *broker) Enumerate(_ connector.Context, state []byte) (connector.Enumerator, error) {
+	e := &enumerator{b: b}
+	if b.assigned && state != nil {
+		return e, json.Unmarshal(state, &e.found)
+	}
+	return e, nil
 }
 
-type enumerator struct{ b *broker }
+type enumerator struct {
+	b     *broker
+	found []string // if assigned
+}
 
 func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error) {
 	have := map[string]bool{}
 	for _, s := range known {
 		have[s.ID] = true
+	}
+	for _, id := range e.found {
+		have[id] = true
 	}
 	var out []connector.Split
 	for p := range e.b.partitions {
@@ -135,6 +146,9 @@ func (e *enumerator) Discover(known []connector.Split) ([]connector.Split, error
 			if e.b.latest {
 				at = e.b.available(p)
 			}
+			if e.b.assigned {
+				e.found = append(e.found, id)
+			}
 			out = append(out, connector.Split{ID: id, Position: at, State: state})
 		}
 	}
@@ -145,8 +159,14 @@ func (e *enumerator) Interval() time.Duration { return e.b.interval }
 
 func (e *enumerator) Assign(s connector.Split, n int) int { return int(s.ID[len(s.ID)-1]-'0') % n }
 
-func (e *enumerator) Snapshot() ([]byte, error) { return nil, nil }
-func (e *enumerator) Close() error              { return nil }
+func (e *enumerator) Snapshot() ([]byte, error) {
+	if e.b.assigned {
+		return json.Marshal(e.found)
+	}
+	return nil, nil
+}
+
+func (e *enumerator) Close() error { return nil }
 
 func (e *enumerator) Committed(splits []connector.Split) error {
 	for _, s := range splits {
@@ -237,7 +257,7 @@ func (r *reader) whole() bool {
 			mine++
 		}
 	}
-	return r.b.appear == nil || len(r.splits) >= mine
+	return r.b.appear == nil || r.b.assigned || len(r.splits) >= mine
 }
 
 func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {

@@ -11,6 +11,16 @@ import (
 	"staunch/log"
 )
 
+// over reports whether a log of the job says that it has ended.
+func (w *world) over() bool {
+	for _, dir := range []string{jobs, otherJobs} {
+		if slices.ContainsFunc(w.entries(dir+"/"+name+"/log"), func(e log.Entry) bool { return e.Kind == account.KindEnd }) {
+			return true
+		}
+	}
+	return false
+}
+
 // forks looks at new entries of the job's logs: each file is promised by one completed checkpoint.
 func (w *world) forks() error {
 	for _, p := range w.placed {
@@ -97,6 +107,9 @@ func (w *world) claimed() bool {
 // fenced finds an attempt that was ended although it is the newest.
 func (w *world) fenced(r *run) error {
 	own := r.job.Epoch()
+	if w.over() {
+		return nil // then anybody may begin
+	}
 	for _, l := range w.o.tables {
 		for _, e := range w.entries(l.root + "/_staunch/" + name) {
 			var c account.Claim

@@ -18,6 +18,7 @@ const (
 	otherJobs   = "/other-checkpoints"
 	strangeJobs = "/strange-checkpoints"
 	name        = "orders"
+	copyName    = name + "-copy"
 )
 
 // roots are the tables that a job may have: the first takes the rows, the second what the first leaves out as well.
@@ -41,7 +42,7 @@ type lake struct {
 	o         *oracle
 	root      string
 	success   success
-	log       *log.Log
+	logs      []*log.Log // the job's and its copy's
 	files     map[string]*visible
 	at        map[record]string // the file of each visible record
 	declared  map[string]int    // success files, by the last look that saw them
@@ -95,7 +96,10 @@ func newOracle(w *world) *oracle {
 func (o *oracle) reopen(w *world) {
 	o.client = w.store.Client("oracle")
 	for _, l := range o.tables {
-		l.log = log.Open(w.s.process("oracle"), o.client, commit.Dir(l.root, name), ".staunch")
+		l.logs = nil
+		for _, job := range []string{name, copyName} {
+			l.logs = append(l.logs, log.Open(w.s.process("oracle"), o.client, commit.Dir(l.root, job), ".staunch"))
+		}
 	}
 }
 
@@ -269,9 +273,13 @@ func (l *lake) has(dir string) bool {
 
 // renaming is called before each rename into the table: the file must have been certified before.
 func (l *lake) renaming(final string) error {
-	entries, err := l.log.Read()
-	if err != nil {
-		return err
+	var entries []log.Entry
+	for _, x := range l.logs {
+		more, err := x.Read()
+		if err != nil {
+			return err
+		}
+		entries = append(entries, more...)
 	}
 	for _, e := range entries {
 		if e.Kind != account.KindCertificate {

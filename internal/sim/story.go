@@ -253,7 +253,7 @@ func (w *world) actCompact(d *dice, key string) {
 			continue
 		}
 		for i, f := range c.Files {
-			if i < len(c.done.Verdicts) && c.done.Verdicts[i] != account.Lost && w.store.Content(f.Final) != nil && !w.o.gone[f.Final] {
+			if i < len(c.done.Verdicts) && c.done.Verdicts[i] != account.Lost && w.store.Content(f.Final) != nil && !w.o.gone[f.Final] && !w.o.foreign[f.Final] {
 				dir := path.Dir(f.Final)
 				if byFolder[dir] == nil {
 					folders = append(folders, dir)
@@ -429,7 +429,10 @@ func (w *world) call(r *run, op mem.Op) {
 	case final && d.p(1./60) && len(w.alive()) < 3: // another attempt commits the same checkpoint
 		if w.happens(key, "the job is started again before %s does: %s", r.p.name, op) {
 			w.start()
-			w.s.sleep(time.Duration(d.n(3000)) * time.Millisecond)
+			w.s.sleep(time.Duration(d.n([]int{3000, 3000, 60_000}[d.n(3)])) * time.Millisecond)
+			if d.p(0.2) {
+				w.actCompact(d, key+"c")
+			}
 		}
 	}
 }
@@ -481,6 +484,9 @@ func (w *world) fault(client string, op mem.Op) mem.Effect {
 		rate *= 8
 	}
 	if !d.p(rate) {
+		if op.Kind == mem.Delete && d.p(0.05) && w.happens(fmt.Sprintf("%s?%d", r.p.name, r.asked), "%s is carried out twice: %s", r.p.name, op) {
+			w.again(d)
+		}
 		return mem.Effect{}
 	}
 	eff := w.effect(d, op)
@@ -492,10 +498,15 @@ func (w *world) fault(client string, op mem.Op) mem.Effect {
 	if eff.Err != nil {
 		w.stats.Hard++
 	}
-	if op.Kind.Names() && d.bool() { // it is carried out again, seconds or minutes later
-		w.repeats = append(w.repeats, repeat{w.s.now.Add(time.Duration(d.n([]int{5000, 180_000}[d.n(2)])) * time.Millisecond), w.store.LateCount()})
+	if op.Kind.Names() && d.bool() {
+		w.again(d)
 	}
 	return eff
+}
+
+// again lets the request that is being made arrive once more, seconds or minutes later.
+func (w *world) again(d *dice) {
+	w.repeats = append(w.repeats, repeat{w.s.now.Add(time.Duration(d.n([]int{5000, 180_000}[d.n(2)])) * time.Millisecond), w.store.LateCount()})
 }
 
 func (w *world) effect(d *dice, op mem.Op) mem.Effect {

@@ -111,6 +111,7 @@ type run struct {
 	asked   int // whose fate was drawn
 	p       *process
 	client  *mem.Client
+	store   fs.FS // the client, or what a variant makes of it
 	job     *job.Job
 	ended   bool
 	outcome job.Outcome
@@ -197,6 +198,7 @@ func newWorld(seed uint64, v Variant, trace io.Writer) *world {
 	if rng.IntN(4) == 0 { // some checkpoints are given up and join the next
 		timeout = time.Duration(300+rng.IntN(1500)) * time.Millisecond
 	}
+	w.b.assigned = v.assigned
 	w.opts = v.options(cp.Options{Interval: time.Duration(500+rng.IntN(1500)) * time.Millisecond, Timeout: timeout, Tolerable: rng.IntN(2)})
 	w.v.job.Commit.SegmentEvery = 2 + rng.IntN(4)
 	if rng.IntN(3) > 0 {
@@ -269,7 +271,7 @@ func (w *world) fail(err error) {
 var errHard = errors.New("input/output error")
 
 // stores resolves every path in the process's own handle.
-type stores struct{ c *mem.Client }
+type stores struct{ c fs.FS }
 
 func (s stores) Resolve(uri string) (fs.FS, string, error) { return s.c, uri, nil }
 
@@ -284,6 +286,10 @@ func (w *world) launch(as role, dir string, takeOver bool) {
 	n := w.stats.Attempts
 	r := &run{n: n, role: as, dir: dir, p: w.s.process(fmt.Sprintf("p%d", n))}
 	r.client = w.store.Client(r.p.name)
+	r.store = r.client
+	if w.v.store != nil {
+		r.store = w.v.store(r.client)
+	}
 	w.running = append(w.running, r)
 	w.procs[r.p.name] = r
 	par := w.par
@@ -292,11 +298,11 @@ func (w *world) launch(as role, dir string, takeOver bool) {
 	}
 	id := name
 	if as == copied {
-		id = name + "-copy"
+		id = copyName
 	}
-	spec := job.Spec{ID: id, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.client},
+	spec := job.Spec{ID: id, File: "/orders.sql", SQL: "INSERT", Plan: "plan", AccountsClose: true, Stores: stores{r.store},
 		Graph:  dataflow.Graph{Parallelism: par, Sources: []dataflow.Source{{Name: "t", Describe: "table t", Source: w.b, Schema: schema}}},
-		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.client, CheckpointDir: dir, Retain: w.retain, Checkpoints: w.opts,
+		Tables: map[string]job.Table{}, Sources: []string{"t"}, CheckpointStore: r.store, CheckpointDir: dir, Retain: w.retain, Checkpoints: w.opts,
 		Restart: &protocol.FixedDelay{Attempts: 1000, Delay: time.Second}, Process: job.Process{Host: "sim", PID: n}, Accept: slices.Clone(w.accept),
 		AcceptWho: "oracle", TakeOver: takeOver, Variant: w.v.job}
 	for _, l := range w.o.tables {
@@ -309,10 +315,18 @@ func (w *world) launch(as role, dir string, takeOver bool) {
 		if w.v.wrap != nil {
 			used = w.v.wrap(w, l, sink)
 		}
+		if w.v.rewrites {
+			sink = rewriting{sink, r.store, l.root}
+		}
 		spec.Tables[l.root] = job.Table{Name: path.Base(l.root), Sink: sink}
 		spec.Sinks = append(spec.Sinks, l.root)
 		insert := func(id string, takes func(kind) bool) {
-			spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: id, Table: l.root, Sink: used,
+			table := l.root
+			if w.v.twoSinks && id == "2" {
+				table += "/"
+				spec.Tables[table] = job.Table{Name: path.Base(l.root), Sink: sink}
+			}
+			spec.Graph.Sources[0].Branches = append(spec.Graph.Sources[0].Branches, dataflow.Branch{Insert: id, Table: table, Sink: used,
 				NewOperator: func() (operator.Operator, error) { return newWhere(w.b, takes), nil }})
 		}
 		if l.second {
@@ -361,7 +375,7 @@ func (w *world) sink(r *run, l *lake) (connector.FileTable, error) {
 		options["sink.partition-commit.delay"] = "1000 d"
 	}
 	sink, err := filesystem.Factory.Sink(connector.Table{Name: path.Base(l.root), Columns: cols, AllColumns: cols, PartitionKeys: []string{"dt"},
-		Options: config.NewValues("table "+path.Base(l.root), options, nil), Staunch: config.NewValues("table "+path.Base(l.root), w.ownOptions(r), nil), Zone: time.UTC, Stores: stores{r.client}, Formats: formats})
+		Options: config.NewValues("table "+path.Base(l.root), options, nil), Staunch: config.NewValues("table "+path.Base(l.root), w.ownOptions(r), nil), Zone: time.UTC, Stores: stores{r.store}, Formats: formats})
 	if err != nil {
 		return nil, err
 	}
