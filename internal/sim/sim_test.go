@@ -147,6 +147,7 @@ func (s Stats) text(n int) string {
 // TestVariants plays each variant until the oracle catches it: a simulator that finds nothing proves nothing. What ends in a fault that the
 // engine itself reports is not caught.
 func TestVariants(t *testing.T) {
+	var all []caughtBy
 	for _, v := range KnownBad {
 		if *which != "" && v.Name != *which {
 			continue
@@ -154,10 +155,16 @@ func TestVariants(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			c := catch(v, *most)
 			fmt.Println(c)
+			all = append(all, c)
 			if c.err == nil {
 				t.Errorf("not caught: %s %s", v.Rule, v.Without)
 			}
 		})
+	}
+	if *rewrite {
+		if err := rewriteRules(all); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

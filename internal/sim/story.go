@@ -275,7 +275,7 @@ func (w *world) actCompact(d *dice, key string) {
 				w.fail(err)
 			}
 		}
-		to := fmt.Sprintf("%s/compacted-%d.json", dir, w.acts)
+		to := fmt.Sprintf("%s/compacted-%s.json", dir, key)
 		w.o.gone[to] = true // no file of the job's
 		l.certified[to] = true
 		if err := w.store.Put(to, all); err != nil {
