@@ -250,6 +250,74 @@ var damages = []damage{
 	}, want: []Kind{ArchiveDamaged, EntryMissing, FileForeign}},
 	{name: "segment damaged", every: 2, do: func(l *lake) { l.edit(l.entry(l.nth("segment", -1)), flip) }, want: []Kind{EntryDamaged}},
 	{name: "segment removed", every: 2, do: func(l *lake) { l.must(os.Remove(l.entry(l.nth("segment", -1)))) }, want: []Kind{EntryMissing, FileForeign}},
+	// going back
+	{name: "superseded file is visible", both: true, do: func(l *lake) {
+		l.rewind(3)
+		l.copy(l.taken(), l.file(4, 0).Final)
+	}, want: []Kind{FileSuperseded}, says: "which a rewind took back"},
+	{name: "superseded file is pending", do: func(l *lake) {
+		l.rewind(3)
+		l.copy(l.taken(), l.file(4, 0).Pending)
+	}, want: []Kind{FileSuperseded}},
+	{name: "superseded file is visible behind a segment", every: 6, do: func(l *lake) {
+		f := l.file(4, 0).Final
+		l.rewind(2)
+		l.checkpoints(3)
+		l.nth("segment", 0)
+		l.copy(l.taken(), f)
+	}, want: []Kind{FileSuperseded}},
+	{name: "supersede with another list", do: func(l *lake) {
+		l.rewind(3)
+		l.change(l.nth("supersede", 0), func(b string) string { return strings.Replace(b, `"certificates":["`, `"certificates":["00","`, 1) })
+	}, want: []Kind{ChainBroken}},
+	{name: "supersede damaged", do: func(l *lake) {
+		l.rewind(3)
+		l.edit(l.entry(l.nth("supersede", 0)), flip)
+	}, want: []Kind{EntryDamaged, FileMissing}},
+	{name: "supersede that is no JSON", do: func(l *lake) {
+		l.rewind(3)
+		l.change(l.nth("supersede", 0), func(b string) string { return b[1:] })
+	}, want: []Kind{EntryDamaged, FileMissing}},
+	{name: "rewound of another rewind", do: func(l *lake) {
+		l.rewind(3)
+		l.change(l.nth("rewound", 0), func(b string) string { return strings.Replace(b, `"supersede":"`, `"supersede":"0`, 1) })
+	}, want: []Kind{ChainBroken}},
+	{name: "rewound damaged", do: func(l *lake) {
+		l.rewind(3)
+		l.edit(l.entry(l.nth("rewound", 0)), flip)
+	}, want: []Kind{EntryDamaged}},
+	{name: "certificate before rewound", do: func(l *lake) {
+		l.rewind(3)
+		l.must(os.Remove(l.entry(l.nth("rewound", 0))))
+		l.promise() // takes its place
+	}, want: []Kind{Order}},
+	{name: "rewind past a fence", do: func(l *lake) {
+		l.rewind(3)
+		l.change(l.nth("claim", -1), func(b string) string { return strings.Replace(b, `"epoch":9`, `"epoch":8`, 1) })
+	}, want: []Kind{Fence}},
+	{name: "keep damaged", do: func(l *lake) {
+		l.keep(3)
+		l.checkpoints(1)
+		l.edit(l.entry(l.nth("keep", 0)), flip)
+	}, want: []Kind{EntryDamaged, RangeOverlap}},
+	{name: "keep of another end", do: func(l *lake) {
+		l.keep(3)
+		l.change(l.nth("keep", 0), func(b string) string {
+			return strings.Replace(b, `"chain":{"certificate":"`, `"chain":{"certificate":"0`, 1)
+		})
+	}, want: []Kind{ChainBroken}},
+	{name: "gap behind keep", do: func(l *lake) {
+		l.keep(3)
+		l.next[0] += 100
+		l.checkpoints(1)
+	}, want: []Kind{RangeGap}},
+	{name: "kept twice by one entry", do: func(l *lake) {
+		l.keep(3)
+		at := l.next
+		l.checkpoints(1)
+		l.next = at
+		l.checkpoints(1)
+	}, want: []Kind{RangeOverlap}},
 	// losses
 	{name: "lost file", both: true, do: func(l *lake) { l.lose(false) }, want: []Kind{FileLost}, says: "--accept-lost 6-"},
 	{name: "pending file of another length", both: true, do: func(l *lake) {

@@ -131,16 +131,22 @@ func (j *judge) judge(e *log.Entry) error {
 		var k account.Keep
 		if read(&k) {
 			j.keep(e, &k)
+		} else {
+			j.torn = true
 		}
 	case account.KindSupersede:
 		var x account.Supersede
 		if read(&x) {
 			j.supersede(e, &x)
+		} else {
+			j.torn = true
 		}
 	case account.KindRewound:
 		var r account.Rewound
 		if read(&r) {
 			j.rewound(e, &r)
+		} else {
+			j.torn = true
 		}
 	default:
 		j.at(e, EntryUnknown, "audit the table with the version that wrote it", "an entry of the unknown kind %q", e.Kind)

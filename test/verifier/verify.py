@@ -9,7 +9,7 @@ import base64, hashlib, json, os, re, stat, struct, sys, tempfile
 import webhdfs
 
 TEMPORARY = '/_DUMP_TEMPORARY/'
-KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment')
+KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment', 'keep', 'supersede', 'rewound')
 
 
 class Damaged(Exception):
@@ -166,6 +166,11 @@ def parse_entry(b):
     return words[2], body, hashlib.sha256(b).hexdigest()
 
 
+def end(e):
+    """Gives the end of a chain as (hash, checkpoint)."""
+    return e.get('certificate', ''), e.get('checkpoint', 0)
+
+
 class Moved(Exception):
     """An entry went away between listing and reading: a segment replaced it."""
 
@@ -268,12 +273,30 @@ class Job:
         self.claimed_by = None
         self.claim, self.chain, self.log_id, self.open, self.torn, self.claim_torn = None, ('', 0), '', None, False, False
         self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
+        self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
 
     def found(self, kind, what, **more):
         self.table.found(kind, what, job=self.name, **more)
 
+    def rewinds(self):
+        """Reads what was superseded, and by which entry, and which of those entries were carried out; then the number of the last entry."""
+        self.out, self.carried = {}, set()
+        log = Log(self.folder, lambda *a, **k: None)
+        for n, kind, body, digest in log.entries():
+            try:
+                if kind == 'supersede':
+                    self.out.update((c, digest) for c in body['certificates'])
+                if kind == 'rewound':
+                    self.carried.add(body['supersede'])
+            except (KeyError, TypeError):
+                pass  # reported in its turn
+        return log.last
+
     def run(self):
+        limit = self.rewinds()
         for n, kind, body, digest in Log(self.folder, self.found).entries():
+            if n > limit:
+                break
             if kind is None:
                 self.torn = self.claim_torn = True
                 continue
@@ -285,7 +308,7 @@ class Job:
             except (KeyError, TypeError, AttributeError, Damaged) as e:
                 self.found('entry-damaged', 'no %s: %r' % (kind, e), entry=n)
                 self.torn = True
-        self.committing = self.open is not None
+        self.committing = self.open is not None and 'out' not in self.open
         self.settle()
 
     def owned(self, n, may):
@@ -312,6 +335,11 @@ class Job:
         self.owned(n, self.claim and self.claim['log_id'] == c['log_id'] and c['epoch'] <= self.claim['epoch'])
         if self.chain[0] and self.log_id == c['log_id'] and c['checkpoint'] <= self.chain[1]:
             self.found('order', 'checkpoint %d behind %d' % (c['checkpoint'], self.chain[1]), entry=n)
+        if self.rewinding and not self.torn:
+            self.found('order', 'a certificate before the rewind before it is carried out', entry=n)
+        self.line.append((digest, c['checkpoint']))
+        if digest in self.out:
+            return self.taken_back(n, c, digest, files)
         self.check_ranges(n, c)
         self.check_sets(n, c, files)
         self.chain, self.log_id, self.torn = (digest, c['checkpoint']), c['log_id'], False
@@ -319,6 +347,9 @@ class Job:
         self.open = {'n': n, 'files': files, 'verdicts': [], 'accepted': False, 'checkpoint': c['checkpoint']}
         for p in c.get('partitions') or []:
             self.parts.setdefault(p, False)
+        self.place(n, files)
+
+    def place(self, n, files):
         for f in files:
             final = self.table.inside(f, f['final'])
             if final is None:
@@ -328,6 +359,47 @@ class Job:
             else:
                 self.table.named.add(final)
 
+    def taken_back(self, n, c, digest, files):
+        """A certificate that a later entry supersedes is out of every account, and no file of it is in the table."""
+        self.chain, self.log_id, self.torn = (digest, c['checkpoint']), c['log_id'], False
+        self.open = {'n': n, 'files': [], 'verdicts': [], 'accepted': False, 'checkpoint': c['checkpoint'], 'out': len(files)}
+        for p in c.get('partitions') or []:
+            self.parts.setdefault(p, False)
+        self.place(n, files)
+        for f in files if self.out[digest] in self.carried else ():
+            for p in (self.table.inside(f, f['pending']), self.table.inside(f, f['final'])):
+                if p and os.path.lexists(p):
+                    self.found('file-superseded', 'of a checkpoint that a rewind took back', path=p, entry=n)
+
+    def on_keep(self, n, k, digest):
+        self.owned(n, self.claim == {'log_id': k['log_id'], 'epoch': k['epoch']})
+        self.others.update(k.get('others') or [])
+        if not k.get('rewind'):
+            return
+        if end(k['chain']) != self.chain and not self.torn:
+            self.found('chain-broken', 'another end is kept', entry=n)
+        if self.open and not self.torn:
+            self.found('order', 'kept before the newest checkpoint is done', entry=n)
+        for key in self.accounts:
+            self.again[key] = 'before' if end(k['target'])[0] else 'anywhere'
+
+    def on_supersede(self, n, x, digest):
+        self.owned(n, self.claim == {'log_id': x['log_id'], 'epoch': x['epoch']})
+        target = end(x['target'])
+        at = self.line.index(target) + 1 if target in self.line else 0 if target == ('', 0) else None
+        if at is None or [h for h, _ in reversed(self.line[at:])] != x['certificates']:
+            if not self.torn:
+                self.found('chain-broken', 'other certificates are superseded than stand behind the target', entry=n)
+        else:
+            del self.line[at:]
+        self.chain, self.log_id, self.open, self.rewinding = target, x.get('target_log_id', ''), None, digest
+
+    def on_rewound(self, n, r, digest):
+        self.owned(n, self.claim == {'log_id': r['log_id'], 'epoch': r['epoch']})
+        if r['supersede'] != self.rewinding and not self.torn:
+            self.found('chain-broken', 'a rewind ends that did not begin', entry=n)
+        self.rewinding = ''
+
     def check_ranges(self, n, c):
         for r in sorted(c.get('ranges') or [], key=lambda r: (r['split'], r.get('insert', ''), r['from'])):
             counts = [r.get(k, 0) for k in ('filtered', 'rejected', 'null', 'gaps', 'skipped')]
@@ -336,10 +408,16 @@ class Job:
                 self.found('range-damaged', repr(r), entry=n)
                 continue
             a = self.accounts.setdefault(name, {'from': r['from'], 'to': r['from'], 'rows': 0})
-            if r['from'] < r['to'] and r['from'] != a['to']:
-                kind = 'range-gap' if r['from'] > a['to'] else 'range-overlap'
-                self.found(kind, '%s: offsets up to %d are followed by %d' % (r['split'], a['to'] - 1, r['from']), entry=n, split=r['split'])
-            a['to'] = max(a['to'], r['to'])
+            at = self.reach.setdefault(name, r['from'])
+            again = self.again.get(name)
+            if r['from'] < r['to'] and (again == 'anywhere' or again == 'before' and r['from'] <= at):
+                del self.again[name]
+                at = r['to']
+            elif r['from'] < r['to'] and r['from'] != at:
+                kind = 'range-gap' if r['from'] > at else 'range-overlap'
+                self.found(kind, '%s: offsets up to %d are followed by %d' % (r['split'], at - 1, r['from']), entry=n, split=r['split'])
+            self.reach[name] = max(at, r['to'])
+            a['from'], a['to'] = min(a['from'], r['from']), max(a['to'], r['to'])
 
     def check_sets(self, n, c, files):
         closes = c.get('accounts_close', False)
@@ -387,6 +465,11 @@ class Job:
         if not self.open:
             return
         v = d.get('verdicts') or []
+        if 'out' in self.open:
+            if len(v) != self.open['out'] or set(v) - {'renamed', 'skipped', 'lost'}:
+                self.found('verdicts-wrong', 'not one verdict for each file', entry=n)
+            self.open = None
+            return
         if len(v) != len(self.open['files']) or set(v) - {'renamed', 'skipped', 'lost'}:
             self.found('verdicts-wrong', 'not one verdict for each file', entry=n)
         told = {k: d['counters'].get(k, 0) for k in ('numFilesCreated', 'numFilesRenamed', 'numFilesSkipped', 'numFilesLost')}
@@ -397,15 +480,15 @@ class Job:
 
     def on_partition(self, n, p, digest):
         if self.newest(n, p):
-            for name in p.get('partitions') or []:
-                self.parts[name] = True
+            for name in p.get('partitions') or []:  # the success file of a superseded one stays, but nobody counts on it
+                self.parts[name] = self.parts.get(name) or p['certificate'] not in self.out
 
     def on_accept(self, n, a, digest):
         if self.newest(n, a) and self.open:
             self.open['accepted'] = True
 
     def on_segment(self, n, g, digest):
-        chain = (g['chain'].get('certificate', ''), g['chain'].get('checkpoint', 0))
+        chain = end(g['chain'])
         if self.torn:
             self.chain = chain
         elif chain != self.chain:
@@ -503,6 +586,8 @@ class Table:
         self.walk()
         for i, a in enumerate(self.jobs):
             for b in self.jobs[i + 1:]:
+                if a.name in b.others or b.name in a.others:
+                    continue
                 for split in sorted({s for s, _ in a.accounts} & {s for s, _ in b.accounts}):
                     (lo, hi), (lo2, hi2) = (
                         (min(v['from'] for k, v in j.accounts.items() if k[0] == split), max(v['to'] for k, v in j.accounts.items() if k[0] == split))
@@ -541,7 +626,8 @@ class Table:
             self.found('success-missing', 'the partition was committed', path=p)
 
     def report(self):
-        verdict = 'problems' if self.problems else 'being committed' if any(j.committing for j in self.jobs) else 'clean'
+        first = [v for j in self.jobs for v in ['being rewound' if j.rewinding else 'being committed' if j.committing else ''] if v]
+        verdict = 'problems' if self.problems else first[0] if first else 'clean'
         return {'table': self.root, 'verdict': verdict, 'fast': self.fast, 'problems': self.problems, 'jobs': [
             {'job': j.name, 'certificates': j.certificates, 'checkpoint': j.chain[1], 'chain': j.chain[0], 'files': j.files, 'pending': j.pending,
              'losses': j.losses, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
