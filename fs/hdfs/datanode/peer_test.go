@@ -36,7 +36,7 @@ type rig struct {
 func newRig(t *testing.T) *rig { return newRigWith(t, datanode.Options{}) }
 
 func newRigWith(t *testing.T, o datanode.Options) *rig {
-	o.Silence, o.Suspects = 4*time.Second, &datanode.Suspects{}
+	o.Silence = 3 * time.Second
 	h := peer.NewHDFS(t)
 	k, err := conf.Load(h.Conf(map[string]string{"dfs.replication": "3", "dfs.blocksize": "4194304"}), os.Getenv)
 	must(t, "configuration", err)
@@ -127,7 +127,7 @@ func TestDataNodeLost(t *testing.T) {
 				t.Logf("%v", time.Since(start))
 				r.check(t, r.dir+"/a", data)
 				start = time.Now()
-				r.write(t, r.dir+"/b", data, 0, func() {}) // the NameNode still believes in the node
+				r.write(t, r.dir+"/b", data, 0, func() {}) // the NameNode still believes in the node, the client does not
 				t.Logf("the next file: %v", time.Since(start))
 				r.check(t, r.dir+"/b", data)
 			})
@@ -146,10 +146,10 @@ func TestTwoDataNodesLost(t *testing.T) {
 	r.check(t, r.dir+"/a", data)
 }
 
-// TestDataNodeLostAtTheEnd kills a node while a block is being finished.
+// TestDataNodeLostAtTheEnd kills a node about when a block is being finished (TestCutConnections meets that moment exactly).
 func TestDataNodeLostAtTheEnd(t *testing.T) {
 	r := newRig(t)
-	for i := range 12 {
+	for i := range 3 {
 		data := noise(uint64(100+i), 100_000)
 		node := fmt.Sprint("dn", 1+i%3)
 		killed := make(chan struct{})
@@ -279,7 +279,7 @@ func TestCutConnections(t *testing.T) {
 	c := &cutter{}
 	r := newRigWith(t, datanode.Options{Dial: c.dial})
 	data := noise(77, 5_000_000)
-	for i := range 40 {
+	for i := range 24 {
 		rng := rand.New(rand.NewPCG(uint64(i), 9))
 		c.mu.Lock()
 		c.last, c.deliver, c.cuts = i%2 == 0, i/2%2 == 0, 0

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"staunch/fs"
@@ -32,6 +33,14 @@ func blame(nodes []Node, i int, verb string, err error) *nodeError {
 // errClosedAtOnce is what a DataNode that wants SASL does to a client that does not speak it, and a dying one to any.
 var errClosedAtOnce = errors.New("it closed the connection without an answer; if the cluster encrypts or authenticates data transfer " +
 	"(dfs.encrypt.data.transfer, dfs.data.transfer.protection): that needs Kerberos, which is not supported yet")
+
+// atOnce explains the end of a connection before an answer; with a request that was not read it is a reset.
+func atOnce(err error) error {
+	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("%w (%w)", errClosedAtOnce, err)
+	}
+	return err
+}
 
 // pipe is one connection to the first node of a pipeline.
 type pipe struct {
@@ -86,10 +95,8 @@ func (p *pipe) setUp(o *Options, op writeOp) *nodeError {
 		switch {
 		case err == nil:
 			return p.setUpAnswer(b)
-		case err == io.EOF:
-			return blame(p.nodes, 0, "set up", errClosedAtOnce)
 		case !timedOut(err):
-			return blame(p.nodes, 0, "set up", err)
+			return blame(p.nodes, 0, "set up", atOnce(err))
 		}
 		if bad := p.silent(o, op.block, op.token, time.Since(start)); bad != nil {
 			return bad

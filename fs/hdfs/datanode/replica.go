@@ -67,14 +67,11 @@ func (r *replica) begin(o *Options, l Located, from, to uint64) error {
 		return fmt.Errorf("ask: %w", err)
 	}
 	length, err := binary.ReadUvarint(r.in)
-	if err == io.EOF {
-		return errClosedAtOnce
-	}
 	if err == nil && length > maxFrame {
 		err = errMalformed
 	}
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("read the answer: %w", atOnce(err))
 	}
 	if err := r.fill(int(length)); err != nil {
 		return fmt.Errorf("read the answer: %w", err)

@@ -243,6 +243,7 @@ func (s *stream) hangUp() {
 func (s *stream) allocate() error {
 	start, pause := time.Now(), firstPause
 	exclude := s.opt.Suspects.list()
+	var failed *nodeError // the newest
 	for try := 1; ; try++ {
 		l, err := s.ns.AddBlock(s.previous, exclude)
 		if err == nil && len(l.Nodes) == 0 {
@@ -261,7 +262,7 @@ func (s *stream) allocate() error {
 			for _, i := range bad.bad {
 				exclude = append(exclude, s.nodes[i])
 			}
-			err = fmt.Errorf("%w (%w)", bad, fs.ErrUnavailable)
+			failed, err = bad, fmt.Errorf("%w (%w)", bad, fs.ErrUnavailable)
 			if abandon := s.ns.AbandonBlock(l.Block); abandon != nil {
 				return errors.Join(err, abandon)
 			}
@@ -272,6 +273,9 @@ func (s *stream) allocate() error {
 			s.opt.Suspects.clear()
 		}
 		if time.Since(start) > s.opt.Patience && try >= minTries {
+			if failed != nil && !errors.Is(err, failed) {
+				err = fmt.Errorf("%w; before: %w", err, failed)
+			}
 			return fmt.Errorf("new block after %d tries: %w", try, err)
 		}
 		rest(pause)

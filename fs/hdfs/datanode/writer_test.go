@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -354,6 +355,33 @@ func TestAllNodesAwayAtFirst(t *testing.T) {
 		}
 		if took := time.Since(start); took > 2*time.Minute {
 			t.Errorf("gave up after %v", took)
+		}
+	})
+}
+
+// TestSecuredCluster: DataNodes that want SASL close the connection; the error says what it may be.
+func TestSecuredCluster(t *testing.T) {
+	inCluster(t, 1, func(t *testing.T, c *cluster) {
+		written(t, c, []byte("x"), c.options())
+		deaf := c.options()
+		deaf.Dial = func(string, time.Duration) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = far.Read(make([]byte, 1000))
+				far.Close()
+			}()
+			return near, nil
+		}
+		_, err := newReader(t, c, deaf).Read(make([]byte, 1))
+		if err == nil || !strings.Contains(err.Error(), "needs Kerberos, which is not supported yet") {
+			t.Error(err)
+		}
+		c.blocks = nil
+		w := newWriter(t, c, deaf)
+		_, err = w.Write([]byte("x"))
+		must(t, "write", err)
+		if err := w.Sync(); err == nil || !strings.Contains(err.Error(), "needs Kerberos, which is not supported yet") {
+			t.Error(err)
 		}
 	})
 }
