@@ -434,6 +434,17 @@ func (w *world) call(r *run, op mem.Op) {
 				w.actCompact(d, key+"c")
 			}
 		}
+	case final && d.p(1./80): // in the middle of a commit
+		if w.happens(key, "leftovers are cleaned up before %s does: %s", r.p.name, op) {
+			w.clean(w.dir, 0)
+			w.s.sleep(time.Duration(d.n(1000)) * time.Millisecond)
+		}
+	case r.role == cleaner && d.p(1./40): // the job goes on under it
+		if span := time.Duration(1+d.n(15)) * time.Second; w.happens(key, "%s stands still for %s, before: %s", r.p.name, span, op) {
+			w.actOtherDir(d, key+"o")
+			r.p.until = w.s.now.Add(span)
+			w.s.pass()
+		}
 	}
 }
 

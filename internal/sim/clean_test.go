@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"staunch/clean"
+	"staunch/fs/mem"
+	"staunch/job"
+)
+
+// Cleaning up, step by step, at the moments at which it could hurt (P3). Each rule of it is taken away once, which the oracle must find.
+
+// foundUnder plays a script with rules of cleaning taken away.
+func foundUnder(t *testing.T, what string, v clean.Variant, story func(*script)) {
+	t.Helper()
+	err := play(1, Variant{Name: what, Without: what, clean: v}, story)
+	if err == nil {
+		t.Errorf("not found: %s", what)
+		return
+	}
+	t.Logf("%s: %v", what, err)
+}
+
+// cleanUp cleans with the log below dir and waits for the end.
+func (c *script) cleanUp(dir string) clean.Report {
+	x := c.clean(dir, 0)
+	c.cleaned(x)
+	return *x.report
+}
+
+func (c *script) cleaned(x *cleaning) {
+	began := c.s.now
+	for steps := 1; !x.ended; steps++ {
+		c.step("the cleaning", steps, began)
+	}
+	c.must(x.err)
+}
+
+// left counts what a cleaning left for a reason.
+func left(r clean.Report, why clean.Reason) (n int64) {
+	for _, p := range r.Places {
+		for _, k := range p.Left {
+			if k.Reason == why {
+				n += k.Count
+			}
+		}
+	}
+	return n
+}
+
+// TestCleanBetweenCompleteAndCommit: an attempt dies between *complete* and its certificate, the next has begun and stands before its first
+// rename: the files are of an ended epoch, and promised.
+func TestCleanBetweenCompleteAndCommit(t *testing.T) {
+	for _, at := range []string{"certificate", "rename"} {
+		story := func(c *script) {
+			c.begin()
+			c.rows(5, "a")
+			c.rows(5, "b")
+			c.killBefore("the certificate", places)
+			c.stun = func(op mem.Op) time.Duration {
+				if at == "certificate" && places(op) && len(c.claims()) > 1 || at == "rename" && moves(op, "") {
+					return time.Minute
+				}
+				return 0
+			}
+			c.launch()
+			c.until("it stands still", func() bool { return c.stun == nil })
+			r := c.cleanUp(jobs)
+			if left(r, clean.Named) != 2 {
+				c.failf("left %+v", r.Places[0].Left)
+			}
+			c.until("it runs", func() bool { return c.last.job.Status().Phase == "RUNNING" })
+			c.sees("after the restart", 0, 10)
+			c.finish()
+		}
+		t.Run(at, func(t *testing.T) {
+			holds(t, story)
+			foundUnder(t, "what is named is left", clean.Variant{Named: true}, story)
+		})
+	}
+}
+
+// TestCleanWhileWriting: the newest attempt has files open and closed that nothing names yet.
+func TestCleanWhileWriting(t *testing.T) {
+	story := func(c *script) {
+		c.begin()
+		c.rows(5, "a")
+		c.written(0)
+		if r := c.cleanUp(jobs); left(r, clean.Running) == 0 {
+			c.failf("left %+v", r.Places[0].Left)
+		}
+		c.rows(5, "b")
+		c.checkpoint()
+		c.sees("after the checkpoint", 0, 10)
+		c.finish()
+	}
+	holds(t, story)
+	foundUnder(t, "files of the newest attempt are left", clean.Variant{Running: true}, story)
+}
+
+// TestCleanUnderASleeper: an attempt sleeps with files in its hand, another takes over and goes on; the sleeper's files go, and when it wakes it
+// is fenced and nothing is missing.
+func TestCleanUnderASleeper(t *testing.T) {
+	holds(t, func(c *script) {
+		c.begin()
+		c.rows(5, "a")
+		c.written(0)
+		sleeper := c.last
+		sleeper.p.until = c.s.now.Add(30 * time.Minute)
+		c.begin()
+		c.rows(5, "b")
+		c.checkpoint()
+		c.sees("after the take-over", 0, 10)
+		if r := c.cleanUp(jobs); len(r.Places[0].Removed) == 0 {
+			c.failf("removed nothing, left %+v", r.Places[0].Left)
+		}
+		c.until("the sleeper wakes", func() bool { return sleeper.ended })
+		c.sees("after it woke", 0, 10)
+		c.finish()
+	})
+}
+
+// TestCleanWithTwoDirectories: the job was taken over with another checkpoint directory, whose epochs count from 1 again. Somebody cleans up by
+// the old directory's log, in which that epoch is long over; also when the take-over happens in the middle of the cleaning.
+func TestCleanWithTwoDirectories(t *testing.T) {
+	story := func(middle bool) func(*script) {
+		return func(c *script) {
+			c.begin()
+			for range 3 { // epochs that are over
+				c.kill(c.last)
+				c.begin()
+			}
+			c.rows(5, "a")
+			c.checkpoint()
+			c.kill(c.last)
+			c.o.tables[0].repeats = 1 // it reads from the start again
+			takeOver := func() {
+				c.dir = "/elsewhere"
+				c.order = func(s *job.Spec) { s.Fresh, s.OnNewerOutput, s.TakeOver = true, job.KeepNewer, true }
+				c.begin()
+				c.order = nil
+				c.written(0)
+			}
+			if !middle {
+				takeOver()
+				c.cleanUp(jobs)
+			} else {
+				c.stun = func(op mem.Op) time.Duration {
+					if op.Kind == mem.List && strings.HasSuffix(op.Path, "/_DUMP_TEMPORARY") && strings.HasPrefix(c.s.cur.p.name, "clean") {
+						return time.Minute
+					}
+					return 0
+				}
+				x := c.clean(jobs, 0)
+				began := c.s.now
+				for steps := 1; c.stun != nil; steps++ {
+					c.step("the listing", steps, began)
+				}
+				takeOver()
+				c.cleaned(x)
+			}
+			c.checkpoint()
+			for o, n := range c.times(0, 5) {
+				if o != 2 || n != 5 {
+					c.failf("visible: %v", c.visible())
+				}
+			}
+		}
+	}
+	t.Run("before", func(t *testing.T) {
+		holds(t, story(false))
+		foundUnder(t, "an epoch is over in every log that has claimed the table", clean.Variant{OwnLog: true}, story(false))
+	})
+	t.Run("middle", func(t *testing.T) {
+		holds(t, story(true))
+		foundUnder(t, "the logs are read after the listing", clean.Variant{LogsFirst: true}, story(true))
+	})
+}
+
+// TestCleanLeavesNothing: whatever kills left behind is gone when the job has ended, but for what is not its own.
+func TestCleanLeavesNothing(t *testing.T) {
+	holds(t, func(c *script) {
+		c.begin()
+		for range 3 {
+			c.rows(3, "a")
+			c.written(len(c.pending()))
+			c.kill(c.last)
+			c.launch()
+			c.killBefore("an entry is placed", func(op mem.Op) bool { return op.Kind == mem.Rename && strings.Contains(op.Path, "/staged-") })
+			c.begin()
+		}
+		c.checkpoint()
+		c.finish()
+		c.s.now = c.s.now.Add(2 * time.Hour) // a staged begin tells no epoch: it goes after an hour
+		before := len(c.pending())
+		r := c.cleanUp(jobs)
+		if before == 0 || len(c.pending()) > 0 {
+			c.failf("pending before %d, after %v", before, c.pending())
+		}
+		for _, line := range c.store.Tree() {
+			if strings.Contains(line, "staged-") || strings.Contains(line, ".probe") || strings.Contains(line, "_DUMP_TEMPORARY/c") {
+				c.failf("left: %s\n%+v", line, r)
+			}
+		}
+		c.must(c.o.complete())
+		c.must(c.audited())
+	})
+}
