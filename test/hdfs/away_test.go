@@ -13,7 +13,7 @@ import (
 // open has the job read so much that its files stand on HDFS before the checkpoint.
 func (g *played) open() {
 	g.t.Helper()
-	g.rows(4000)
+	g.rows(6000)
 	until(g.t, "open files with bytes", func() bool {
 		n := 0
 		for p := range tree(g.t, g.HDFS, g.table) {
@@ -42,7 +42,7 @@ func TestDataNodeLost(t *testing.T) {
 		for _, dn := range []string{"dn1", "dn2"} { // each block is on one of them at least
 			g.open()
 			g.Kill(dn, "KILL")
-			g.rows(4000)
+			g.rows(6000)
 			g.checkpoint()
 			g.Restart(dn)
 		}
