@@ -109,7 +109,7 @@ func parseCall(frame []byte) (c Call, ok bool) {
 	return c, true
 }
 
-// parseReply reads a response's header: call id 1, status 2, exception 5, message 6.
+// parseReply reads a response's header: call id 1, status 2, exception 4, message 5.
 func parseReply(frame []byte) (id int64, r Reply, ok bool) {
 	head, _, ok := message(frame[4:])
 	ok = ok && fields(head, func(num protowire.Number, v uint64) {
@@ -121,11 +121,19 @@ func parseReply(frame []byte) (id int64, r Reply, ok bool) {
 		}
 	}, func(num protowire.Number, b []byte) {
 		switch num {
-		case 5:
+		case 4:
 			r.Exception = string(b)
-		case 6:
+		case 5:
 			r.Message = string(b)
 		}
 	})
 	return id, r, ok
+}
+
+// reply is a successful response with this message.
+func reply(id int64, message []byte) []byte {
+	head := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(id))
+	head = protowire.AppendVarint(protowire.AppendTag(head, 2, protowire.VarintType), 0)
+	body := protowire.AppendBytes(protowire.AppendBytes(nil, head), message)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }

@@ -41,6 +41,7 @@ const (
 	ForwardAndCut
 	// Cut closes both connections; the NameNode never sees the call.
 	Cut
+	answer // see [Proxy.Answer]
 )
 
 // Match picks calls.
@@ -55,6 +56,7 @@ type Match struct {
 type Rule struct {
 	match  Match
 	action Action
+	says   []byte // the proxy's own answer
 	hits   []*Hit
 	more   chan struct{} // has an element when hits may have one
 	p      *Proxy
@@ -66,6 +68,7 @@ type Hit struct {
 	frame    []byte
 	link     *link
 	held     bool
+	says     []byte
 	answered chan struct{}
 	reply    Reply
 	err      error // set before answered is closed
@@ -115,10 +118,20 @@ func (p *Proxy) Close() error {
 
 // On puts a rule in force. Of several rules that match, the oldest takes the call.
 func (p *Proxy) On(match Match, action Action) *Rule {
+	return p.rule(match, action, nil)
+}
+
+// Answer puts a rule in force by which the proxy answers in the NameNode's place, which never sees the call. message is the response's
+// protocol buffer: {8, 0} is false.
+func (p *Proxy) Answer(match Match, message []byte) *Rule {
+	return p.rule(match, answer, message)
+}
+
+func (p *Proxy) rule(match Match, action Action, says []byte) *Rule {
 	if match.Times == 0 {
 		match.Times = 1
 	}
-	r := &Rule{match: match, action: action, more: make(chan struct{}, 1), p: p}
+	r := &Rule{match: match, action: action, says: says, more: make(chan struct{}, 1), p: p}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = append(p.rules, r)
@@ -232,7 +245,7 @@ func (p *Proxy) take(c Call, frame []byte, k *link) (*Hit, Action) {
 		if m.Times > 0 {
 			m.Times--
 		}
-		h := &Hit{Call: c, frame: frame, link: k, held: r.action == Hold || r.action == HoldAndCut, answered: make(chan struct{})}
+		h := &Hit{Call: c, frame: frame, link: k, says: r.says, held: r.action == Hold || r.action == HoldAndCut, answered: make(chan struct{})}
 		k.expect(h)
 		r.hits = append(r.hits, h)
 		select {
@@ -255,6 +268,7 @@ type link struct {
 	gone    bool           // the client's connection is closed
 	cut     *Hit           // its reply ends the client's connection
 	sending sync.Mutex     // one frame at a time to the NameNode
+	telling sync.Mutex     // and to the client
 }
 
 func (k *link) expect(h *Hit) {
@@ -267,6 +281,13 @@ func (k *link) send(frame []byte) error {
 	k.sending.Lock()
 	defer k.sending.Unlock()
 	_, err := k.up.Write(frame)
+	return err
+}
+
+func (k *link) reply(frame []byte) error {
+	k.telling.Lock()
+	defer k.telling.Unlock()
+	_, err := k.client.Write(frame)
 	return err
 }
 
@@ -328,6 +349,12 @@ func (k *link) requests() {
 					continue
 				case HoldAndCut:
 					return
+				case answer:
+					k.answer(h, Reply{}, nil)
+					if k.reply(reply(call.ID, h.says)) != nil {
+						return
+					}
+					continue
 				case Cut:
 					k.answer(h, Reply{}, io.ErrClosedPipe)
 					return
@@ -367,7 +394,7 @@ func (k *link) replies() {
 			k.answer(h, reply, nil)
 		}
 		if !lost && !gone {
-			if _, err := k.client.Write(frame); err != nil {
+			if k.reply(frame) != nil {
 				k.clientGone()
 			}
 		}

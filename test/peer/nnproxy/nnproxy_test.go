@@ -72,8 +72,8 @@ func (n *nameNode) serve(c net.Conn) {
 		}
 		head = protowire.AppendVarint(protowire.AppendTag(head, 2, protowire.VarintType), status)
 		if status == 1 {
-			head = protowire.AppendString(protowire.AppendTag(head, 5, protowire.BytesType), "java.io.IOException")
-			head = protowire.AppendString(protowire.AppendTag(head, 6, protowire.BytesType), "no")
+			head = protowire.AppendString(protowire.AppendTag(head, 4, protowire.BytesType), "java.io.IOException")
+			head = protowire.AppendString(protowire.AppendTag(head, 5, protowire.BytesType), "no")
 		}
 		if _, err := c.Write(framed(protowire.AppendBytes(nil, head))); err != nil {
 			return
@@ -332,4 +332,21 @@ func FuzzFrames(f *testing.F) {
 		parseCall(b)
 		parseReply(b)
 	})
+}
+
+// TestAnAnswerOfItsOwn: the NameNode does not see the call; others go through.
+func TestAnAnswerOfItsOwn(t *testing.T) {
+	p, n, ctx := start(t)
+	rule := p.Answer(Match{Method: "complete"}, []byte{8, 0})
+	k := dial(t, p)
+	k.send(request(1, 0, "complete", "/x"))
+	k.wants(1)
+	k.send(request(2, 0, "complete", "/x"))
+	k.wants(2)
+	if h := hit(t, ctx, rule); h.Path != "/x" || h.ID != 1 {
+		t.Errorf("%+v", h.Call)
+	}
+	if got := n.did(); !slices.Equal(got, []string{"complete /x"}) {
+		t.Errorf("executed %q", got)
+	}
 }
