@@ -409,10 +409,14 @@ func (t *Table) appendCertificate(cert account.Certificate) (*Certified, error) 
 
 // goingBack refuses a state that is not the one the table's newest certificate was made from.
 func (t *Table) goingBack(c account.CheckpointID, expect account.ChainEnd) error {
-	return fault.Userf("table %s: its newest certificate is of checkpoint %d (%s), but the restored state of checkpoint %d follows checkpoint %d (%s): "+
-		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, account.Short(t.state.Chain.Certificate), c, expect.Checkpoint, account.Short(expect.Certificate)).
-		WithHint("nothing was changed. Restore the newest checkpoint directory of this job; or go back: --on-newer-output rewind moves the newer output to " +
-			"_superseded, --on-newer-output keep leaves it, and its rows come again")
+	err := fault.Userf("table %s: its newest certificate is of checkpoint %d (%s), but the restored state of checkpoint %d follows checkpoint %d (%s): "+
+		"going on would repeat or lose records", t.root, t.state.Chain.Checkpoint, account.Short(t.state.Chain.Certificate), c, expect.Checkpoint, account.Short(expect.Certificate))
+	if t.state.Chain.Checkpoint < expect.Checkpoint {
+		return err.WithHint("nothing was changed. The table's folder is an older copy: restore the newest one; or go back to a checkpoint that it has (--from-savepoint), " +
+			"or begin anew with --fresh and --on-newer-output keep or rewind")
+	}
+	return err.WithHint("nothing was changed. The state is older than the table, or of another history: restore the newest checkpoint directory of this job; or go back " +
+		"by order: --on-newer-output rewind moves the newer output to _superseded, --on-newer-output keep leaves it, and its rows come again")
 }
 
 // CheckChain refuses to start when the table's chain ends neither at the restored checkpoint's certificate (complete is the hash of its entry
@@ -430,7 +434,7 @@ func (t *Table) CheckChain(c account.CheckpointID, complete string, expect accou
 	}
 	if t.state.Chain.Certificate == "" {
 		return fault.Userf("table %s: the restored state of checkpoint %d has written to it up to checkpoint %d, but its log in %s is gone", t.root, c, expect.Checkpoint, t.dir).
-			WithHint("put the table's folder back from a copy; or, if it was removed on purpose, begin anew with --fresh")
+			WithHint("put the table's folder back from a copy; or, if it was removed on purpose, begin anew with --fresh, or under another pipeline.name")
 	}
 	return t.goingBack(c, expect)
 }

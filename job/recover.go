@@ -108,7 +108,7 @@ func (j *Job) openTable(key, name string, store fs.FS, root string, sink connect
 func (j *Job) stillThere(store fs.FS, root, name string) error {
 	if _, err := store.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return fault.Userf("table %s: its folder %s is gone, but the checkpoints of job %q have written to it", name, root, j.spec.ID).
-			WithHint("put the folder back; or, if it was removed on purpose, begin anew with --fresh")
+			WithHint("put the folder back; or, if it was removed on purpose, begin anew with --fresh, or under another pipeline.name")
 	}
 	return nil
 }
