@@ -76,8 +76,14 @@ type campaign struct {
 }
 
 func (c *campaign) String() string {
-	return fmt.Sprintf("%d kills, %d of %d failpoints met, %d failovers settled, faults of HDFS %v, calls to it %v, broker killed %d times, %d rows in %d files, "+
-		"lost %d, doubled %d, unexpected %d; concurrent reader: %d reads, %d rows, doubled %d, torn %d, gone %d", c.kills, len(c.met), len(points), c.settled, c.faults,
+	var unmet []string
+	for _, p := range points {
+		if c.met[p] == 0 {
+			unmet = append(unmet, p)
+		}
+	}
+	return fmt.Sprintf("%d kills, %d of %d failpoints met (not: %v), %d failovers settled, faults of HDFS %v, calls to it %v, broker killed %d times, %d rows in %d files, "+
+		"lost %d, doubled %d, unexpected %d; concurrent reader: %d reads, %d rows, doubled %d, torn %d, gone %d", c.kills, len(c.met), len(points), unmet, c.settled, c.faults,
 		c.calls(), c.brokers, c.rows, c.files, c.lost, c.doubled, c.unexpected, c.Reads, c.Rows, c.Doubled, c.Torn, c.Gone)
 }
 

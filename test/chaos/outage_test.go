@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,7 +74,7 @@ func TestBothNameNodesAway(t *testing.T) {
 		{"rows visible before, at the end of the outage", fmt.Sprintf("%d, %d", before, during)},
 		{"first checkpoint committed after an active NameNode was back", goesOn.Round(100 * time.Millisecond).String()},
 		{"all that came meanwhile was visible after", caughtUp.Round(100 * time.Millisecond).String()},
-		{"the job began again from its newest checkpoint, by itself", fmt.Sprintf("%d times; used-up attempts: %d", restarts, restarts-free)},
+		{"times that the job began again from its newest checkpoint by itself; attempts used up by that", fmt.Sprintf("%d; %d", restarts, restarts-free)},
 		{"records in the topic", fmt.Sprint(records)},
 		{"rows by DuckDB; lost, doubled, unexpected", fmt.Sprintf("%d; %d, %d, %d", v.rows, v.lost, v.doubled, v.unexpected)},
 		{"concurrent reader: looks at the table; torn, doubled, vanished", fmt.Sprintf("%d; %d, %d, %d", seen.Reads, seen.Torn, seen.Doubled, seen.Gone)},
@@ -97,11 +98,11 @@ too, kills both NameNodes with SIGKILL, leaves them dead for %v, and starts them
 strategy, so that any failure that counts would end it. A reader looks at the table by WebHDFS all the time; DuckDB, `+"`staunch audit`"+` and
 the independent verifier judge at the end. This page is written by the test when it passes.
 
-Last run: %s, HDFS 3.5.0 and Kafka 4.4.0 on one machine with two cores.
+Last run: %s, HDFS 3.5.0 and Kafka 4.4.0 on one machine with %d cores, which had other work too.
 
 | | |
 |---|---|
-`, rate, *away, time.Now().UTC().Format("2006-01-02 15:04 MST"))
+`, rate, *away, time.Now().UTC().Format("2006-01-02 15:04 MST"), runtime.NumCPU())
 	for _, f := range figures {
 		fmt.Fprintf(&b, "| %s | %s |\n", f[0], f[1])
 	}
