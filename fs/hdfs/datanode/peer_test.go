@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -188,6 +190,70 @@ func TestAllDataNodesLost(t *testing.T) {
 	if again := f.Close(); again == nil {
 		t.Error("closed")
 	}
+}
+
+// TestReadThroughLosses reads a file whose nodes are stopped and killed meanwhile, all but one.
+func TestReadThroughLosses(t *testing.T) {
+	r := newRig(t)
+	data := noise(11, 12_000_000)
+	r.write(t, r.dir+"/a", data, 0, func() {})
+	f, err := r.client.Open(r.dir + "/a")
+	must(t, "open", err)
+	got := make([]byte, len(data))
+	half := got[:len(got)/2]
+	_, err = io.ReadFull(f, half)
+	must(t, "read", err)
+	r.Kill("dn1", "STOP")
+	r.Kill("dn2", "KILL")
+	_, err = io.ReadFull(f, got[len(half):])
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("read: %v, equal %t", err, bytes.Equal(got, data))
+	}
+	tail := make([]byte, 1000)
+	if _, err := f.ReadAt(tail, int64(len(data)-len(tail))); err != nil || !bytes.Equal(tail, data[len(data)-len(tail):]) {
+		t.Errorf("ReadAt: %v", err)
+	}
+	must(t, "close", f.Close())
+}
+
+// TestReadDamaged flips a bit in the replicas of two nodes, on their disks. The third has the bytes; without it the reader says what is wrong.
+func TestReadDamaged(t *testing.T) {
+	r := newRig(t)
+	data := noise(12, 1_234_567) // no other block has this length
+	r.write(t, r.dir+"/a", data, 0, func() {})
+	replicas := r.replicas(t, len(data))
+	if len(replicas) != 3 {
+		t.Fatalf("replicas: %v", replicas)
+	}
+	for i, path := range replicas {
+		b, err := os.ReadFile(path)
+		must(t, "read", err)
+		b[700_000] ^= 4
+		must(t, "damage", os.WriteFile(path, b, 0o644))
+		if i < 2 {
+			r.check(t, r.dir+"/a", data)
+		}
+	}
+	got, err := fs.ReadFile(r.client, r.dir+"/a")
+	if err == nil || len(got) > 700_000 || !bytes.Equal(got, data[:len(got)]) || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("%d bytes of damaged replicas, %v", len(got), err)
+	}
+}
+
+// replicas gives the files on the nodes' disks that hold a block of n bytes.
+func (r *rig) replicas(t *testing.T, n int) (list []string) {
+	t.Helper()
+	root := filepath.Join(os.Getenv("TESTBED_RUN"), "hdfs-"+os.Getenv("HDFS_PORT"))
+	must(t, "walk", filepath.WalkDir(root, func(path string, d iofs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), "blk_") {
+			return nil // what is not there any more is no replica
+		}
+		if i, err := d.Info(); err == nil && i.Size() == int64(n) {
+			list = append(list, path)
+		}
+		return nil
+	}))
+	return list
 }
 
 // TestRollingRestart ends one node after the other in good order while one file is written.
