@@ -180,16 +180,24 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 		j.rep.More++
 	}
 	if l.Accepted == "" {
-		j.found(c, Problem{Kind: FileLost, What: fmt.Sprintf("the file is in neither place; its %d rows are missing", f.Rows), Path: final, Offsets: l.Offsets,
+		j.found(c, Problem{Kind: FileLost, What: fmt.Sprintf("the file is in neither place; %s missing", rowsOf(f)), Path: final, Offsets: l.Offsets,
 			ToDo: "find out what removed it (it was written as " + f.Pending + "); to go on without its rows: --accept-lost " + commit.LossID(c.Checkpoint, c.hash)})
 	}
+}
+
+// rowsOf is the number of a file's rows for a message.
+func rowsOf(f *account.File) string {
+	if f.SHA256 == "" {
+		return "rows whose number is not recorded are"
+	}
+	return fmt.Sprintf("its %d rows are", f.Rows)
 }
 
 // compare holds the file at p against the certificate's f. The problem's place is filled in by the caller.
 func (x *files) compare(f *account.File, p string) (*Problem, error) {
 	unreadable := func(err error) (*Problem, error) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return &Problem{Kind: FileMissing, What: fmt.Sprintf("the file was committed and is gone; it held %d rows", f.Rows),
+			return &Problem{Kind: FileMissing, What: "the file was committed and is gone; it held " + strings.TrimPrefix(strings.TrimSuffix(rowsOf(f), " are"), "its "),
 				ToDo: "find out who removed or moved it, and bring it back from a copy"}, nil
 		}
 		if errors.Is(err, fs.ErrUnavailable) {
@@ -224,7 +232,8 @@ const changedAdvice = "somebody changed or replaced the file after it was commit
 
 // content compares hash, rows and offsets.
 func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error) {
-	if !x.opts.Fast {
+	recorded := f.SHA256 != "" // not by a version that recorded no files
+	if !x.opts.Fast && recorded {
 		sum, lines, err := x.hash(r, p)
 		switch {
 		case err != nil:
@@ -245,7 +254,7 @@ func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error
 		}
 		return &Problem{Kind: FileFooter, What: "the file is no readable Parquet file: " + err.Error(), ToDo: changedAdvice}, nil
 	}
-	if what := foot.differs(f); what != "" {
+	if what := foot.differs(f); recorded && what != "" {
 		return &Problem{Kind: FileFooter, What: "the file's own footer contradicts its certificate: " + what, ToDo: doctored}, nil
 	}
 	return nil, nil

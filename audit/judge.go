@@ -49,6 +49,8 @@ type judge struct {
 	// named has the final place of each file ever named.
 	named names
 	files *files
+	// older: a version without certificates wrote to the table before, or between.
+	older bool
 	err   error
 }
 
@@ -223,7 +225,7 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 		j.rep.AccountsClose = true
 	}
 	j.rep.Last, j.rep.Chain = c.Checkpoint, c.hash
-	j.rep.AccountsClose = j.rep.AccountsClose && c.AccountsClose
+	j.rep.AccountsClose = j.rep.AccountsClose && (c.AccountsClose || len(c.FromDirectories) > 0)
 	j.ends(c)
 	j.plan = c.Plan
 	j.newest = c

@@ -91,6 +91,8 @@ type Split struct {
 	Lost int64 `json:"lost"`
 	// Files that hold rows of the split.
 	Files int64 `json:"files"`
+	// Unproven offsets lie between certificates: a version without them wrote meanwhile.
+	Unproven int64 `json:"unproven,omitempty"`
 }
 
 // Loss is a file that was in neither place.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"staunch/account"
 )
@@ -25,6 +26,10 @@ func compareKeys(a, b key) int {
 
 // ranges checks that the accounts of a certificate join those before it and adds them up.
 func (j *judge) ranges(c *certificate) {
+	if len(c.FromDirectories) > 0 {
+		j.positions(c)
+		return
+	}
 	ranges := slices.Clone(c.Ranges)
 	slices.SortStableFunc(ranges, func(a, b account.Range) int {
 		return cmp.Or(compareKeys(key{a.Split, a.Insert}, key{b.Split, b.Insert}), cmp.Compare(a.From, b.From))
@@ -61,6 +66,28 @@ func (j *judge) ranges(c *certificate) {
 		s.Null += r.Null
 		s.Gaps += r.Gaps
 		s.Skipped += r.Skipped
+	}
+}
+
+// positions takes in a certificate whose files came from folders without file names: it proves that they are there, and says from which offsets
+// on accounts begin again. What lies between is not proven.
+func (j *judge) positions(c *certificate) {
+	j.older = true
+	for _, r := range c.Ranges {
+		for k, s := range j.splits {
+			if k.split != r.Split || r.To <= j.next[k] {
+				continue
+			}
+			s.Unproven += r.To - j.next[k]
+			s.To = max(s.To, r.To)
+			j.next[k] = r.To
+		}
+	}
+	j.rep.note(fmt.Sprintf("checkpoint %d was written by a version that recorded no files: the %d files that stood in its folders are certified without hashes and offsets",
+		c.Checkpoint, len(c.Files)))
+	if n := len(c.MissingDirectories); n > 0 {
+		j.rep.note(fmt.Sprintf("%d of the %d folders of checkpoint %d were not there: that version had committed them, or their files are lost: %s", n, len(c.FromDirectories),
+			c.Checkpoint, strings.Join(c.MissingDirectories, ", ")))
 	}
 }
 

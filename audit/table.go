@@ -109,6 +109,7 @@ func (t *table) walk(opts Options) error {
 		if err := l.later(t.named, t.files); err != nil {
 			return err
 		}
+		w.older = w.older || l.judge.older
 		for p, committed := range l.judge.parts {
 			w.parts[p] = w.parts[p] || committed
 		}

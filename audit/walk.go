@@ -34,6 +34,8 @@ type walker struct {
 	parts   map[string]bool
 	seen    map[string]bool
 	foreign []*foreign
+	// older: a version without certificates wrote to the table as well; what it wrote is not proven.
+	older bool
 	// more foreign files were found than are kept.
 	more int64
 }
@@ -123,7 +125,12 @@ func (w *walker) copies(c *account.Certificate, bySHA map[string]*foreign) {
 
 // report turns what was found into problems.
 func (w *walker) report(r *Report, named bool) error {
+	old := 0
 	for _, f := range w.foreign {
+		if w.older && f.copyOf == "" && f.plain && len(f.offsets) == 0 && !ours(f.path) {
+			old++
+			continue
+		}
 		p := Problem{Kind: FileForeign, What: "readers of the table see a file that no certificate names", Path: f.path, Offsets: offsetsOf(f.offsets),
 			ToDo: "find out who put it there; if it does not belong to the table, move it out"}
 		switch {
@@ -137,9 +144,13 @@ func (w *walker) report(r *Report, named bool) error {
 		}
 		r.problem(p)
 	}
-	r.More += w.more
+	if old > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d files that no certificate names: a version without certificates wrote to this table; they are not proven", int64(old)+w.more))
+	} else {
+		r.More += w.more
+	}
 	for _, part := range sorted(w.seen) {
-		if _, known := w.parts[part]; !known {
+		if _, known := w.parts[part]; !known && !w.older {
 			r.problem(Problem{Kind: SuccessForeign, What: "a success file stands in a partition that was not committed: readers take it for complete",
 				Path: path.Join(w.files.root, part, w.success), ToDo: "find out who wrote it; if the partition is not complete, remove it"})
 		}
@@ -163,6 +174,12 @@ func (w *walker) report(r *Report, named bool) error {
 			ToDo: "find out who removed it; readers that wait for it do not see the partition as complete"})
 	}
 	return nil
+}
+
+// ours reports whether a file has a name that Staunch gives.
+func ours(p string) bool {
+	_, ok := account.ParseFileName(path.Base(p))
+	return ok
 }
 
 // otherSign finds an empty file that is no data file: a success file under another name, when the name is not known.
