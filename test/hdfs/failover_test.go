@@ -3,7 +3,11 @@
 package hdfs
 
 import (
+	"errors"
+	"flag"
+	"io"
 	"testing"
+	"time"
 
 	"staunch/fs/hdfs"
 	"staunch/test/peer"
@@ -19,16 +23,29 @@ const (
 	stopped  way = "stopped"  // SIGSTOP, the other one takes over by force; this one wakes up later and believes to be active
 )
 
+var failovers = flag.Int("failovers", 6, "how many of the failovers in the middle of a call are made")
+
+// middles are the calls in whose middle the NameNode goes away. The first six have each call once and each way twice.
+var middles = []struct {
+	method string
+	how    way
+}{
+	{"create", switched}, {"addBlock", killed}, {"complete", stopped}, {"rename2", switched}, {"delete", killed}, {"getListing", stopped},
+	{"create", stopped}, {"addBlock", switched}, {"complete", killed}, {"rename2", stopped}, {"delete", switched}, {"getListing", killed},
+	{"create", killed}, {"addBlock", stopped}, {"complete", switched}, {"rename2", killed}, {"delete", stopped}, {"getListing", switched},
+}
+
 // TestFailoverInTheMiddle: the active NameNode goes away at the moment at which a call of a job has reached it: create, write, close, rename,
 // delete, listing. No restart strategy is there: nothing of it may count as a failure.
+//
+// Beside it a file lies open without a record for more than a minute, which is how long DataNodes and the NameNode wait for a sign of life of a
+// writer; the first renewal of its lease loses its reply.
 func TestFailoverInTheMiddle(t *testing.T) {
-	g := playedJob(t, newPair(t), hdfs.Options{})
+	p := newPair(t)
+	g := playedJob(t, p, hdfs.Options{})
+	idle := idler(p, g.dir+"/idle")
 	n := 0
-	for _, c := range []struct {
-		method string
-		how    way
-	}{{"create", switched}, {"addBlock", killed}, {"complete", stopped}, {"rename2", switched}, {"delete", killed}, {"getListing", stopped},
-		{"complete", killed}, {"create", stopped}, {"rename2", killed}} {
+	for _, c := range middles[:min(*failovers, len(middles))] {
 		g.rows(5)
 		before := g.Active()
 		rule := g.proxies[peer.Index(before)].On(nnproxy.Match{Method: c.method, Path: below(g.dir)}, nnproxy.Hold)
@@ -46,6 +63,7 @@ func TestFailoverInTheMiddle(t *testing.T) {
 		}
 		n++
 	}
+	idle()
 	g.exact()
 	t.Logf("failovers in the middle of a call: %d; restarts that used up no attempt: %d; rows %d", n, g.job.Status().Restarts, g.k.filled*partitions)
 }
@@ -79,6 +97,49 @@ func (g *played) away(active string, how way, hit *nnproxy.Hit) (settle func()) 
 			g.Kill(active, "CONT")
 			<-answered
 			g.Demote(active)
+		}
+	}
+}
+
+// idler opens a file, writes a little, and gives the function that goes on with it when more than a minute has passed.
+func idler(p *pair, path string) func() {
+	p.t.Helper()
+	rule := p.active().On(nnproxy.Match{Method: "renewLease"}, nnproxy.ForwardAndCut)
+	c := p.client(hdfs.Options{})
+	f, err := c.Create(path)
+	if err == nil {
+		_, err = f.Write([]byte("one record"))
+	}
+	if err == nil {
+		err = f.(interface{ Flush() error }).Flush()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	minute := time.After(65 * time.Second)
+	return func() {
+		p.t.Helper()
+		<-minute
+		_, err := f.Write([]byte(", and one more"))
+		if err == nil {
+			err = f.Sync()
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			p.t.Errorf("a file that lay idle: %v", err)
+		}
+		if _, err := rule.Next(deadline(p.t)); err != nil {
+			p.t.Error(err)
+		}
+		r, err := c.Open(path)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil || string(b) != "one record, and one more" {
+			p.t.Errorf("the idle file holds %q, %v", b, err)
 		}
 	}
 }

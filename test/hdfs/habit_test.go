@@ -45,6 +45,13 @@ func newPair(t testing.TB, properties ...string) *pair {
 	return p
 }
 
+// in is the pair for a part of the test.
+func (p *pair) in(t testing.TB) *pair {
+	q := *p
+	q.t = t
+	return &q
+}
+
 // active is the proxy before the active NameNode.
 func (p *pair) active() *nnproxy.Proxy { return p.proxies[peer.Index(p.Active())] }
 

@@ -181,7 +181,7 @@ func TestJobPipelines(t *testing.T) {
 			_ = c.Close() // it was never used
 			return nil, fmt.Errorf("no way to %s", addr)
 		case i%6 == 5:
-			return &broken{c, 2000}, nil
+			return &broken{c, 2000, new(atomic.Bool)}, nil
 		}
 		return c, nil
 	}

@@ -77,38 +77,44 @@ func mutations() []mutation {
 	}
 }
 
-// first does something to the first connection to a DataNode; nil refuses it.
-func first(with func(net.Conn) net.Conn) dial {
-	var done atomic.Bool
-	return func(addr string, timeout time.Duration) (net.Conn, error) {
-		c, err := net.DialTimeout("tcp", addr, timeout)
-		if err != nil || done.Swap(true) {
-			return c, err
-		}
-		if x := with(c); x != nil {
-			return x, nil
-		}
-		return nil, errors.Join(errors.New("no way to this DataNode"), c.Close())
-	}
-}
-
-// broken is a connection that breaks after the pipeline was set up and some bytes were sent.
+// broken is a connection that breaks after so many bytes were sent, unless another one has used up the fault.
 type broken struct {
 	net.Conn
 	left int
+	used *atomic.Bool
+}
+
+// Write implements net.Conn.
+func (b *broken) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 && !b.used.Swap(true) {
+		return 0, errors.Join(errors.New("the connection broke"), b.Close())
+	}
+	return b.Conn.Write(p)
 }
 
 type dial = func(addr string, timeout time.Duration) (net.Conn, error)
 
-func breaks() dial  { return first(func(c net.Conn) net.Conn { return &broken{c, 40_000} }) }
-func refused() dial { return first(func(net.Conn) net.Conn { return nil }) }
-
-// Write implements net.Conn.
-func (b *broken) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, errors.Join(errors.New("the connection broke"), b.Close())
+// refused is that the first connection to a DataNode is.
+func refused() dial {
+	var done atomic.Bool
+	return func(addr string, timeout time.Duration) (net.Conn, error) {
+		if !done.Swap(true) {
+			return nil, errors.New("no way to this DataNode")
+		}
+		return net.DialTimeout("tcp", addr, timeout)
 	}
-	return b.Conn.Write(p)
+}
+
+// breaks is that the first connection over which a lot of bytes go breaks in the middle.
+func breaks() dial {
+	used := new(atomic.Bool)
+	return func(addr string, timeout time.Duration) (net.Conn, error) {
+		c, err := net.DialTimeout("tcp", addr, timeout)
+		if err != nil {
+			return nil, err
+		}
+		return &broken{c, 40_000, used}, nil
+	}
 }
 
 // orphan leaves a file open, as a process that dies does.
@@ -144,11 +150,11 @@ var actions = map[string]nnproxy.Action{"reply lost": nnproxy.ForwardAndCut, "re
 // TestMutations: whatever happens to a mutating call's first try, the client gets its answer by a second one under the same client and call id,
 // and the state is as promised, once.
 func TestMutations(t *testing.T) {
-	root := folder(t)
+	root, all := folder(t), newPair(t)
 	for _, m := range mutations() {
 		for _, name := range slices.Sorted(maps.Keys(actions)) {
 			t.Run(m.method+" "+name, func(t *testing.T) {
-				p := newPair(t)
+				p := all.in(t)
 				opt := hdfs.Options{}
 				if opt.Data.BlockSize = blockSize; m.dial != nil {
 					opt.Data.Dial = m.dial()
