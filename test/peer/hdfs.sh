@@ -18,7 +18,7 @@
 # Settings: HADOOP_VERSION 3.5.0, HDFS_PORT 18020 (ports HDFS_PORT .. +5 and three for each DataNode), HDFS_DATANODES 1,
 # HDFS_REPLICATION (2, or 1 with one DataNode), HDFS_EXTRA "key=value ..." more hdfs-site properties,
 # HDFS_PUBLIC_NN1, HDFS_PUBLIC_NN2 host:port that stand in the client's configuration instead of the NameNodes' own (proxies).
-# Files may be read and written by every user: permissions are off.
+# The account that starts it is the superuser; every other one (HADOOP_USER_NAME) meets permissions, and may write where it was allowed to.
 SERVICE=hdfs
 . "$(dirname "$0")/lib.sh"
 V=${HADOOP_VERSION:-3.5.0}; P=${HDFS_PORT:-18020}; DNS=${HDFS_DATANODES:-1}
@@ -59,7 +59,7 @@ write_conf() { # DIR NN1 NN2
     prop dfs.replication "$REPLICATION"
     prop dfs.namenode.replication.min 1
     prop dfs.client.block.write.replace-datanode-on-failure.policy NEVER
-    prop dfs.permissions.enabled false
+    prop dfs.permissions.enabled true
     prop dfs.namenode.datanode.registration.ip-hostname-check false
     prop dfs.heartbeat.interval 1s
     prop dfs.namenode.safemode.extension 0
