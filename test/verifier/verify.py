@@ -539,6 +539,8 @@ class Job:
                 return found('file-changed', 'another length, or no plain file')
             name = path[:-8] if path.endswith('.pending') else path
             if not f['sha256']:  # nothing else is recorded of it
+                if name.endswith('.parquet'):
+                    parquet_footer(path)
                 return
             if not self.table.fast:
                 digest, lines = hashlib.sha256(), 0
