@@ -144,7 +144,11 @@ func (s *script) neverDeleted(visible []string) {
 		if _, err := os.Stat(p); err == nil {
 			continue
 		}
-		if m, err := filepath.Glob(s.path("lake", "_superseded", "*", filepath.Base(p)+".superseded")); err != nil || len(m) != 1 {
+		rel, err := filepath.Rel(s.path("lake"), p)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if m, err := filepath.Glob(s.path("lake", "_superseded", "*", rel+".superseded")); err != nil || len(m) != 1 {
 			s.t.Errorf("%s is neither visible nor superseded: %v %v", p, m, err)
 		}
 	}
