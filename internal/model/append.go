@@ -62,10 +62,10 @@ func (t *turn) append() {
 	t.n.Log[a.Lg][slot] = e
 	t.placed(slot)
 	t.out(oAppend, slot)
-	if !m.LostReplies {
+	if !t.mayLose() {
 		return
 	}
-	t.again()
+	t.loses()
 	a = t.a
 	switch {
 	case m.UnknownIsOK:
@@ -233,4 +233,17 @@ func (t *turn) readTable() {
 // takesOver: was this attempt told to overrule another job log's claim?
 func (t *turn) takesOver() bool {
 	return t.m.TakeOver && (t.lg == job1 || t.m.BackFrom > 0 && t.w >= t.m.BackFrom)
+}
+
+// mayLose: may this request stay without an answer?
+func (t *turn) mayLose() bool {
+	return t.m.LostReplies && (t.m.Losses == 0 || int(t.s.Losses) < t.m.Losses)
+}
+
+// loses turns to the outcome in which it does.
+func (t *turn) loses() {
+	t.again()
+	if t.m.Losses > 0 {
+		t.n.Losses++
+	}
 }

@@ -4,14 +4,15 @@ package model
 const (
 	clIdle uint8 = iota
 	clList
-	clReadJob
 	clReadTable
+	clReadJob
 	clDelete
 	clOver
 )
 
-// clean is one step of the command that removes pending files of ended attempts. It lists first and reads the logs after that: who may still
-// complete a file that was listed stands in them. A file's name carries the number of its attempt's begin, not which job log that is in.
+// clean is one step of the command that removes pending files of ended attempts. It lists first and reads the logs after that: whoever may still
+// complete a file that was listed stands in them. A file's name carries the number of its attempt's begin, not which job log that is in, so that
+// every job log that has claimed the table has to say that the number is over.
 func (m *Proto) clean(s *State, emit func(State, Label)) {
 	n := *s
 	c := &n.Clean
@@ -23,9 +24,9 @@ func (m *Proto) clean(s *State, emit func(State, Label)) {
 				break
 			}
 			n = *s
-			*c = Cleaning{PC: clList, Lg: uint8(lg)}
+			*c = Cleaning{PC: clList, Lg: uint8(lg), Epoch: 0xff, Logs: 1 << lg}
 			if m.CleanLogsFirst {
-				c.PC = clReadJob
+				c.PC = clReadTable
 			}
 			out(oCleanRead, 0)
 		}
@@ -35,70 +36,49 @@ func (m *Proto) clean(s *State, emit func(State, Label)) {
 				c.Listed |= 1 << i
 			}
 		}
-		c.PC = clReadJob
+		c.PC = clReadTable
 		if m.CleanLogsFirst {
 			c.PC = clDelete
 		}
 		out(oListPending, c.Listed)
-	case clReadJob:
-		m.cleanReadsJob(&n)
-		c.PC, c.Tab = clReadTable, 0
-		out(oCleanRead, c.Epoch)
 	case clReadTable:
 		x := c.Tab
 		m.cleanReadsTable(&n)
 		out(oCleanTable, x)
+	case clReadJob:
+		lg := job0
+		for c.Logs>>lg&1 == 0 {
+			lg++
+		}
+		m.cleanReadsJob(&n, lg)
+		if c.Logs &^= 1 << lg; c.Logs == 0 {
+			c.PC = clDelete
+			if m.CleanLogsFirst {
+				c.PC = clList
+			}
+		}
+		out(oCleanRead, c.Epoch)
 	case clDelete:
 		for i := range n.NFile {
 			if c.Listed>>i&1 == 1 && c.Named>>i&1 == 0 && s.Att[s.File[i].Owner].Begin < c.Epoch {
 				n.File[i].Flags |= lateDelete
 			}
 		}
-		c.PC, c.Listed, c.Named, c.Epoch, c.Tab = clOver, 0, 0, 0, 0
+		n.Clean = Cleaning{PC: clOver}
 		out(oClean, 0)
 	}
 }
 
-// cleanReadsJob notes the newest begin, and the files that a complete or the copy of a going back names.
-func (m *Proto) cleanReadsJob(n *State) {
-	c := &n.Clean
-	lg := int(c.Lg)
-	end := n.end(lg)
-	sup := n.job(lg, end).sup
-	for i := range end {
-		e := n.Log[lg][i]
-		switch e.Kind {
-		case kBegin:
-			c.Epoch = i + 1
-		case kComplete:
-			if sup>>e.Arg&1 == 0 && !m.CleanIgnoresCompletes {
-				c.Named |= n.Cp[e.Arg].Files
-			}
-		case kRewind, kKeep, kFrom:
-			if e.Arg != 0 {
-				c.Named |= n.Cp[e.Arg-1].Files
-			}
-		}
-	}
-}
-
-// cleanReadsTable stops at another log's claim, and notes the files of certificates that are not done, or not yet moved away.
+// cleanReadsTable notes which job logs have claimed the table, and the files of certificates that are not done, or not yet moved away.
 func (m *Proto) cleanReadsTable(n *State) {
 	c := &n.Clean
 	x := int(c.Tab)
 	end := n.end(tab0 + x)
 	t := n.table(x, end)
-	foreign := false
 	for i := range end {
-		e := n.Log[tab0+x][i]
-		foreign = foreign || e.Kind == kClaim && e.Arg != c.Lg
-	}
-	if m.CleanNewestClaim {
-		foreign = t.claim.Kind != kNone && t.claim.Arg != c.Lg
-	}
-	if foreign && !m.CleanAnyLog {
-		*c = Cleaning{PC: clOver, Lg: c.Lg}
-		return
+		if e := n.Log[tab0+x][i]; e.Kind == kClaim && !m.CleanOwnLog && (!m.CleanNewestClaim || e == t.claim) {
+			c.Logs |= 1 << e.Arg
+		}
 	}
 	open := t.live &^ t.dones
 	for i := n.Cleaned[tab0+x]; i < end; i++ {
@@ -109,12 +89,32 @@ func (m *Proto) cleanReadsTable(n *State) {
 	if !m.CleanIgnoresCertificates {
 		c.Named |= n.filesOf(open&t.certs, x)
 	}
-	c.Tab++
-	if int(c.Tab) < m.tables() {
-		return
+	if c.Tab++; int(c.Tab) == m.tables() {
+		c.PC, c.Tab = clReadJob, 0
 	}
-	c.PC = clDelete
-	if m.CleanLogsFirst {
-		c.PC = clList
+}
+
+// cleanReadsJob notes the newest begin of a job log, and the files that a complete, superseded or not, or the copy of a going back
+// names.
+func (m *Proto) cleanReadsJob(n *State, lg int) {
+	c := &n.Clean
+	end := n.end(lg)
+	sup := n.job(lg, end).sup
+	newest := uint8(0)
+	for i := range end {
+		e := n.Log[lg][i]
+		switch e.Kind {
+		case kBegin:
+			newest = i + 1
+		case kComplete:
+			if !m.CleanIgnoresCompletes && !(sup>>e.Arg&1 == 1 && m.CleanIgnoresSuperseded) {
+				c.Named |= n.Cp[e.Arg].Files
+			}
+		case kRewind, kKeep, kFrom:
+			if e.Arg != 0 && !m.CleanIgnoresCompletes {
+				c.Named |= n.Cp[e.Arg-1].Files
+			}
+		}
 	}
+	c.Epoch = min(c.Epoch, newest)
 }

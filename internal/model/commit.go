@@ -278,8 +278,8 @@ func (t *turn) rename() {
 		a.PC = after
 		t.out(oRenameFail, i)
 	}
-	if m.LostReplies && s.File[i].Stage == 1 {
-		t.again()
+	if t.mayLose() && s.File[i].Stage == 1 {
+		t.loses()
 		t.n.File[i].Flags |= lateRename
 		t.a.PC = after
 		t.out(oRenameUnknown, i)

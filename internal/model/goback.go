@@ -5,35 +5,41 @@ func (t *turn) mayGoBack() bool {
 	return t.m.MaxRewinds > 0 && t.w >= t.m.RewindBy && int(t.s.Rewinds) < t.m.MaxRewinds
 }
 
-// missingEntry is the open going back of the job's log, as attempt w has read it, with the first table whose log does not hold it yet. A complete
-// behind it would prove that it has been carried out.
-func (m *Proto) missingEntry(s *State, w int) (e Entry, ref uint8, x int, ok bool) {
+// open is the going back that attempt w has read in the job's log and that no complete behind it proves to be carried out.
+func (m *Proto) open(s *State, w int) (e Entry, ref uint8, ok bool) {
 	a, lg := &s.Att[w], m.logOf(w)
 	j := s.job(lg, a.JR)
 	if j.adopt == 0 || s.Log[lg][j.adopt-1].Kind == kFrom {
 		return
 	}
-	e, ref = s.Log[lg][j.adopt-1], reference(lg, j.adopt-1)
-	for x := range m.tables() {
-		if m.RewindFirstTable && x > 0 {
-			break
+	return s.Log[lg][j.adopt-1], reference(lg, j.adopt-1), true
+}
+
+// halfDone is the rewind in table x's log that has no end mark yet, whichever job log ordered it.
+func (m *Proto) halfDone(s *State, w, x int) (e Entry, ok bool) {
+	n := s.Att[w].TR[x]
+	for i := s.Cleaned[tab0+x]; i < n; i++ {
+		e := s.Log[tab0+x][i]
+		if e.Kind != kRewind || s.has(x, n, kRewound, e.Arg) {
+			continue
 		}
-		if !s.has(x, a.TR[x], e.Kind, ref) {
-			return e, ref, x, true
+		if int(e.Arg>>5) != m.logOf(w) && m.ForeignUnfinished || e.Who != uint8(w)+1 && m.RewindNotFinished {
+			continue
 		}
+		return e, true
 	}
 	return
 }
 
-// halfDone is the first rewind in a table's log without its end mark.
-func (m *Proto) halfDone(s *State, w int) (e Entry, x int, ok bool) {
-	a := &s.Att[w]
+// todo is what has to be done first before attempt w may choose a state: table by table, the order is put into the table's log (entry), or
+// what that log says is superseded is moved (moves).
+func (m *Proto) todo(s *State, w int) (e Entry, ref uint8, x int, entry, moves bool) {
 	for x := range m.tables() {
-		for i := s.Cleaned[tab0+x]; i < a.TR[x]; i++ {
-			e := s.Log[tab0+x][i]
-			if e.Kind == kRewind && !s.has(x, a.TR[x], kRewound, e.Arg) && (int(e.Arg>>5) == m.logOf(w) || !m.ForeignUnfinished) {
-				return e, x, true
-			}
+		if e, ok := m.halfDone(s, w, x); ok {
+			return e, e.Arg, x, false, true
+		}
+		if e, ref, ok := m.open(s, w); ok && !s.has(x, s.Att[w].TR[x], e.Kind, ref) && !(m.RewindFirstTable && x > 0) {
+			return e, ref, x, true, false
 		}
 	}
 	return
@@ -44,11 +50,8 @@ func (m *Proto) unfinished(s *State, w int) bool {
 	if m.RewindNotInTable {
 		return s.Att[w].RDone < s.job(m.logOf(w), s.Att[w].JR).goings
 	}
-	if _, _, _, ok := m.missingEntry(s, w); ok {
-		return true
-	}
-	e, _, ok := m.halfDone(s, w)
-	return ok && !(m.RewindNotFinished && e.Who != uint8(w)+1)
+	_, _, _, entry, moves := m.todo(s, w)
+	return entry || moves
 }
 
 // restore finishes what was ordered before, then chooses the state to go on from.
@@ -81,18 +84,18 @@ func (t *turn) finish() {
 		t.startMoves(e)
 		return
 	}
-	if e, ref, x, ok := m.missingEntry(s, t.w); ok {
-		arg := e.X
-		if e.Kind == kKeep {
-			arg = t.view(x).tail
-		}
-		a.send(tab0+x, e.Kind, ref, arg)
-		t.out(oRestore, e.Arg)
+	e, ref, x, entry, _ := m.todo(s, t.w)
+	if !entry {
+		a.Tab, a.RRef = uint8(x), ref
+		t.startMoves(e)
 		return
 	}
-	e, x, _ := m.halfDone(s, t.w)
-	a.Tab, a.RRef = uint8(x), e.Arg
-	t.startMoves(e)
+	arg := e.X
+	if e.Kind == kKeep {
+		arg = t.view(x).tail
+	}
+	a.send(tab0+x, e.Kind, ref, arg)
+	t.out(oRestore, e.Arg)
 }
 
 func (t *turn) startMoves(e Entry) {
@@ -341,8 +344,8 @@ func (t *turn) move() {
 		t.nextMove()
 	}
 	t.out(op, i)
-	if late != 0 && m.LateMoves && s.File[i].Flags&late == 0 {
-		t.again()
+	if late != 0 && m.LateMoves && t.mayLose() && s.File[i].Flags&late == 0 {
+		t.loses()
 		t.n.File[i].Flags |= late
 		after()
 		t.out(op, i)

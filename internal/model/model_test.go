@@ -14,7 +14,7 @@ var (
 )
 
 // quick is where a search ends without -whole.
-const quick = 400_000
+const quick = 150_000
 
 func TestScenarios(t *testing.T) {
 	most := quick

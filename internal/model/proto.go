@@ -146,6 +146,11 @@ func (m *Proto) Next(s *State, emit func(State, Label)) {
 	if s.Bad != 0 {
 		return
 	}
+	give := emit
+	emit = func(n State, l Label) {
+		m.canonical(&n)
+		give(n, l)
+	}
 	for w := range m.Attempts {
 		if m.local(s, w) { // touches nothing that others see: no other order need be tried
 			m.step(s, w, emit)
@@ -155,9 +160,7 @@ func (m *Proto) Next(s *State, emit func(State, Label)) {
 	for w := range m.Attempts {
 		if s.Att[w].PC == pIdle {
 			if w == 0 || s.Att[w-1].PC != pIdle {
-				n := *s
-				n.Att[w].PC = pReadJob
-				emit(n, Label{oStart, uint8(w), 0, 0})
+				m.start(s, w, emit)
 			}
 			break
 		}
@@ -174,6 +177,17 @@ func (m *Proto) Next(s *State, emit func(State, Label)) {
 	m.world(s, emit)
 }
 
+// start lets a process begin by reading its job's log.
+func (m *Proto) start(s *State, w int, emit func(State, Label)) {
+	n := *s
+	n.Att[w].PC = pReadJob
+	if m.Reach != nil {
+		emit(n, Label{oStart, uint8(w), 0, 0})
+		return
+	}
+	m.step(&n, w, emit)
+}
+
 // local: the next step of attempt w only thinks about what it has read.
 func (m *Proto) local(s *State, w int) bool {
 	a := &s.Att[w]
@@ -184,6 +198,8 @@ func (m *Proto) local(s *State, w int) bool {
 		return a.Owe != 0 && !m.Overlap && !m.ClaimLate
 	case pAck:
 		return m.Cleans == 0
+	case pSync, pMoveSync:
+		return m.PowerCuts == 0 && m.Reach == nil
 	case pRestore:
 		return m.unfinished(s, w) || m.MaxRewinds == 0 && m.Damages == 0 && !m.LogCleaning && !m.UnknownIsFailed && !m.FromTable
 	}

@@ -8,6 +8,7 @@ type Config struct {
 	Tables, Splits           int  // 0 means 1; each split is read by a subtask of its own. With 2 and 2 each split goes to its own table, else all rows go to all tables
 	Acks                     bool // the subtasks close their files and acknowledge one after the other, each in a step of its own
 	LostReplies              bool // any append or rename may be answered by silence and land at any later time, again and again
+	Losses                   int  // how many of them; 0 means any number
 	LateMoves                bool // so may the moves of a rewind
 	Takes                    int  // pending files an outsider deletes
 	AcceptLost               bool // attempts from AcceptFrom on go on over a lost file
@@ -44,7 +45,7 @@ type Config struct {
 	// With several tables and subtasks.
 	ClaimFirstOnly, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, ForeignUnfinished, KeptUnfinished, FromGreatest bool
 	// Cleaning.
-	SegmentEarly, CleanLogsFirst, CleanIgnoresCompletes, CleanIgnoresCertificates, CleanAnyLog, CleanNewestClaim bool
+	SegmentEarly, CleanLogsFirst, CleanIgnoresCompletes, CleanIgnoresSuperseded, CleanIgnoresCertificates, CleanOwnLog, CleanNewestClaim bool
 }
 
 // scenario is one exploration with what is expected of it.

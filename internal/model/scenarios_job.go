@@ -36,6 +36,74 @@ func jobScenarios() []scenario {
 	good("ok-from-table", "2 tables, the checkpoint directory is lost while the first attempt lives, the others go on from the tables", from)
 	good("ok-from-apart", "the same, 2 attempts, a source for each table", fromApart)
 	good("ok-from-table2", "the same, 1 table, 2 offsets", with(from, func(c *Config) { c.Tables, c.Offsets = 1, 2 }))
-	_ = bad
+
+	logs := amended(Config{Attempts: 2, Offsets: 2, PerCp: 1, LogCleaning: true, Retain: 2, RewindBy: 1, MaxRewinds: 1, Keep: true})
+	clean := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, Cleans: 1, Aborts: 1})
+	cleanTables := amended(Config{Attempts: 2, Offsets: 1, PerCp: 1, Tables: 2, Splits: 2, Acks: true, Cleans: 1, Aborts: 1})
+	cleanBack := amended(Config{Attempts: 2, Offsets: 1, PerCp: 1, Tables: 2, Cleans: 1, RewindBy: 1, MaxRewinds: 1, Keep: true})
+	cleanDirs := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, Cleans: 1, OtherDir: true, BackFrom: 2, TakeOver: true, OtherBegins: 3})
+	cleanFrom := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, Cleans: 1, OtherDir: true, TakeOver: true, FromTable: true, OtherBegins: 1})
+	foreign := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, OtherDir: true, OtherFrom: 2, TakeOver: true, FromTable: true, RewindBy: 1, MaxRewinds: 1})
+
+	good("ok-retain", "2 attempts, 2 offsets, entries are cleaned away, 2 checkpoints retained, going back and keeping or rewinding", logs)
+	good("ok-retain-segment", "the same, 1 offset, 3 attempts", with(logs, func(c *Config) { c.Attempts, c.Offsets = 3, 1 }))
+	good("ok-savepoint", "the same, to copies that no cleaning reaches, 1 retained", with(logs, func(c *Config) { c.Savepoints, c.Retain = true, 1 }))
+	good("ok-after-end", "going back when the job has ended", with(logs, func(c *Config) { c.LogCleaning, c.AfterEnd = false, true }))
+	good("ok-foreign-rewind", "a rewind under the first directory is half done when the third attempt goes on from the table in another one", foreign)
+	good("ok-clean-command", "the cleaning command while 3 attempts run, an aborted checkpoint", clean)
+	good("ok-clean-tables", "the same, 2 attempts, 2 tables and subtasks", cleanTables)
+	good("ok-clean-back", "the cleaning command while the second attempt goes back, 2 tables", cleanBack)
+	good("ok-clean-dirs", "the cleaning command, a second checkpoint directory with greater epochs takes over, the first one takes back", cleanDirs)
+	good("ok-clean-from", "the cleaning command, going on from the table in another directory", cleanFrom)
+	good("note-clean-certificates", "the cleaning command ignores what certificates name: their completes name it", with(cleanBack, func(c *Config) { c.CleanIgnoresCertificates = true }))
+	good("note-clean-logs-first", "the cleaning command reads the logs before it lists, one checkpoint directory: no fault", with(clean, func(c *Config) { c.CleanLogsFirst = true }))
+
+	bad("bad-claim-first", "only the first table is claimed", with(rewind, func(c *Config) { c.ClaimFirstOnly = true }))
+	bad("bad-done-by-one", "done in one table counts for all", with(tables, func(c *Config) { c.DoneByOne = true }))
+	bad("bad-lost-first", "a lost file stops the job before the other tables' files are committed", with(tables, func(c *Config) { c.Takes, c.LostStopsAtOnce = 1, true }))
+	bad("bad-ack-missing", "a checkpoint completes without a subtask's acknowledgement", with(subtasks, func(c *Config) { c.AckMissing = true }))
+	bad("bad-rewind-one-table", "a rewind has an entry in the first table's log only", with(rewind, func(c *Config) { c.RewindFirstTable, c.ChainUnchecked = true, true }))
+	bad("bad-rewind-unfinished", "a restart does not finish a rewind", with(rewind, func(c *Config) { c.Attempts, c.Tables, c.RewindNotFinished = 3, 1, true }))
+	bad("bad-foreign-rewind", "a rewind that another job log ordered is not finished", with(foreign, func(c *Config) { c.ForeignUnfinished = true }))
+	bad("bad-keep-unfinished", "a certificate that is kept and not done is left as it is", with(keep, func(c *Config) { c.KeptUnfinished = true }))
+	bad("bad-from-greatest", "from the tables: the greatest position of any table counts", with(from, func(c *Config) { c.FromGreatest = true }))
+	bad("bad-segment-early", "a segment is made before a checkpoint completes behind a going back", with(logs, func(c *Config) { c.Attempts, c.Offsets, c.SegmentEarly = 3, 1, true }))
+	bad("bad-clean-completes", "the cleaning command ignores what completes name", with(clean, func(c *Config) { c.Attempts, c.CleanIgnoresCompletes = 2, true }))
+	bad("bad-clean-superseded", "the cleaning command ignores completes that a going back superseded", with(cleanBack, func(c *Config) { c.KeepOnly, c.CleanIgnoresSuperseded = true, true }))
+	bad("bad-clean-own-log", "the cleaning command asks its own job log only", with(cleanDirs, func(c *Config) { c.CleanOwnLog = true }))
+	bad("bad-clean-newest-claim", "the cleaning command asks the job log of the newest claim only", with(cleanDirs, func(c *Config) { c.LostReplies, c.CleanNewestClaim = false, true }))
+	bad("bad-clean-logs-first", "the cleaning command reads the logs before it lists, two checkpoint directories", with(cleanDirs, func(c *Config) { c.CleanLogsFirst = true }))
+
+	reach := func(name, about string, c Config, f func(*State) bool) {
+		c.Reach = f
+		bad(name, about, c)
+	}
+	reach("reach-kept-twice", "ends with an offset visible twice because somebody kept it", keep, func(s *State) bool {
+		return s.job(job0, s.end(job0)).ended && s.visible(0, 1) == 2
+	})
+	reach("reach-apart", "goes on from tables whose chains end at different checkpoints, and ends", fromApart, func(s *State) bool {
+		return s.job(job1, s.end(job1)).ended && s.Cp[s.Att[1].Head-1].Parent != 0 && s.Cp[0].Expect != s.Cp[s.Cp[s.Att[1].Head-1].Parent-1].Expect
+	})
+	reach("reach-from-refused", "refuses to go on from tables that do not agree", from, func(s *State) bool {
+		return s.Att[1].PC == pRefused && s.Att[1].TR[1] != 0
+	})
+	reach("reach-between-tables", "ends after an attempt died between the rewinds of the two tables", with(rewind, func(c *Config) { c.Attempts, c.LostReplies = 3, false }), func(s *State) bool {
+		b := &s.Att[1]
+		return s.job(job0, s.end(job0)).ended && b.PC == pAppend && b.AKind == kRewind && b.Lg == tab0+1 && s.Att[2].PC == pExited
+	})
+	reach("reach-fenced-in-one", "is fenced in the second table after its commit to the first was done", tables, func(s *State) bool {
+		return s.Att[0].PC == pFenced && s.Att[0].Tab == 1
+	})
+	reach("reach-cleaned", "a file of an ended attempt is removed and the job ends", with(clean, func(c *Config) { c.Attempts = 2 }), func(s *State) bool {
+		if !s.job(job0, s.end(job0)).ended {
+			return false
+		}
+		for i := range s.NFile {
+			if f := &s.File[i]; f.Flags&lateDelete != 0 && f.Stage == 0 && f.Final == 0 {
+				return true
+			}
+		}
+		return false
+	})
 	return out
 }

@@ -114,10 +114,12 @@ type Rep struct{ PC, File, Read, Stage, Late, ALate, Extra, Unsync uint8 }
 
 // Cleaning is one run of the command that removes pending files of ended attempts.
 type Cleaning struct {
-	PC, Lg       uint8
-	Listed       uint8 // mask of the pending files that it saw
-	Epoch, Named uint8 // the newest begin; mask of files that something names
-	Tab          uint8
+	PC, Lg uint8
+	Listed uint8 // mask of the pending files that it saw
+	Logs   uint8 // mask of the job logs that are to be asked
+	Epoch  uint8 // the least of their newest begins
+	Named  uint8 // mask of files that something names
+	Tab    uint8
 }
 
 // State of the whole world.
@@ -137,6 +139,7 @@ type State struct {
 	Aborts  uint8
 	Damages uint8
 	Rewinds uint8
+	Losses  uint8
 	Told    uint8 // mask of files reported lost
 	Bad     uint8 // set by a step that is a violation in itself
 }

@@ -75,10 +75,14 @@ func (m *Proto) fileWorld(s *State, i uint8, promised, ever bool, emit func(Stat
 		with(oTake, 99, func(n *State, f *File) { f.Stage = 0; f.Flags |= takenAway; n.Taken++ })
 	}
 	if m.Compactor && f.Final != 0 {
-		for w := range s.Att {
-			if a := &s.Att[w]; a.PC > pRestore && (s.lineage(a.Head)&^a.Owe)>>f.Cp&1 == 1 {
-				with(oCompact, 99, func(_ *State, f *File) { f.Final = 0; f.Flags |= compacted })
+		done := s.table(int(f.Tab), s.end(tab0+int(f.Tab))).dones
+		for _, a := range s.Att {
+			if m.DoneEarly && a.PC > pRestore {
+				done |= s.lineage(a.Head) &^ a.Owe
 			}
+		}
+		if done>>f.Cp&1 == 1 {
+			with(oCompact, 99, func(_ *State, f *File) { f.Final = 0; f.Flags |= compacted })
 		}
 	}
 	if m.Cleaner && f.Flags&lateDelete == 0 && f.Stage == 1 {
