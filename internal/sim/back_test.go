@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -270,6 +271,81 @@ func TestKeepKilled(t *testing.T) {
 		c.order = ordered
 		return killed
 	})
+}
+
+// TestRewindPowerCut: the same with a power cut at the same moment, which keeps any part of what was not durable.
+func TestRewindPowerCut(t *testing.T) {
+	for variant := range 3 {
+		everyStep(t, func(c *script, k int) bool {
+			id := c.savepoint()
+			c.order = from(fmt.Sprint(id), job.RewindNewer)
+			n := 0
+			c.doom = func(op mem.Op) bool { n++; return n > k }
+			c.launch()
+			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+			c.doom = nil
+			killed := c.last.p.dead
+			if killed {
+				rng := rand.New(rand.NewPCG(uint64(k), uint64(variant)))
+				c.store.PowerCut(func() bool { return rng.IntN(2) == 0 })
+				c.o.reopen(c.world)
+				c.must(c.o.check(true))
+				c.begin()
+			}
+			c.checkpoint()
+			c.sees("after the rewind", 0, 20)
+			c.order = nil
+			c.finish()
+			return killed
+		})
+	}
+}
+
+// TestRewindTables: two tables, one of them with two INSERTs, partitions that are declared complete, segments between: each is taken back, or kept,
+// by itself, and killed anywhere the job finishes that in both.
+func TestRewindTables(t *testing.T) {
+	for _, mode := range []job.NewerOutput{job.RewindNewer, job.KeepNewer} {
+		t.Run(string(mode), func(t *testing.T) {
+			everyStep(t, func(c *script, k int) bool {
+				c.world.tables, c.world.success, c.second, c.v.job.Commit.SegmentEvery = 2, atEnd, true, 2
+				c.o = newOracle(c.world)
+				c.retain = 8
+				c.begin()
+				produce := func(n int) {
+					for i := range n {
+						c.b.produce(scriptedRecord{kind: []kind{row, filtered, rejected}[i%3], dt: []string{"a", "b"}[i%2]})
+					}
+				}
+				produce(6)
+				c.checkpoint()
+				produce(6)
+				id := c.checkpoint()
+				for range 3 {
+					produce(6)
+					c.checkpoint()
+				}
+				c.stop()
+				if mode == job.KeepNewer {
+					c.o.tables[0].repeats, c.o.tables[1].repeats = 1, 1
+				}
+				c.order = from(fmt.Sprint(id), mode)
+				killed := c.backKilled(k)
+				c.read()
+				c.order = nil
+				c.stop()
+				c.begin()
+				c.finish()
+				for _, l := range c.o.tables {
+					for r, n := range l.extra {
+						if r.Off < 12 && n > 0 {
+							c.failf("record %d, in front of the target, is %d times in %s", r.Off, n+1, l.root)
+						}
+					}
+				}
+				return killed
+			})
+		})
+	}
 }
 
 // TestCase05NoState: a start from nothing with an order: everything once more, or instead.

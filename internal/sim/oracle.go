@@ -268,6 +268,11 @@ func (l *lake) has(dir string) bool {
 			return true
 		}
 	}
+	for _, x := range l.o.store.Files(l.root + "/_superseded") { // a rewind leaves success files
+		if _, rel, _ := strings.Cut(strings.TrimPrefix(x.Path, l.root+"/_superseded/"), "/"); l.root+"/"+path.Dir(rel) == dir {
+			return true
+		}
+	}
 	return false
 }
 
