@@ -43,6 +43,8 @@ type script struct {
 	held     []held
 	lateSeen int
 	applied  int
+	// deleted are the pending files that were removed one by one.
+	deleted []string
 	// wrap goes around the sink, if not nil.
 	wrap func(connector.Sink) connector.Sink
 	// restarts inside a process; 0: without a bound.
