@@ -1,7 +1,9 @@
 package log
 
 import (
+	"bytes"
 	"errors"
+	"strings"
 
 	"staunch/fault"
 	"staunch/fs"
@@ -30,3 +32,16 @@ func damaged(err error) error {
 
 // Number is the number in the name of an entry file with extension ext, or 0 if it is no such name.
 func Number(name, ext string) int64 { return number(name, ext) }
+
+// Staged reports whether name is that of an entry's file before it is placed at its number.
+func Staged(name string) bool { return strings.HasPrefix(name, stagedPrefix) }
+
+// KindOf gives the kind of the entry whose file begins with b, "" if that is none.
+func KindOf(b []byte) string {
+	first, _, ok := bytes.Cut(b, []byte("\n"))
+	words := strings.Fields(string(first))
+	if !ok || !bytes.HasPrefix(b, []byte(magic)) || len(words) < 3 {
+		return ""
+	}
+	return words[2]
+}
