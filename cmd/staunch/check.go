@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"staunch/account"
+	"staunch/checkpoint"
+	"staunch/commit"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fs"
@@ -142,6 +145,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 		add(warn, "checkpoint time-out", "%s is short beside the interval of %s", ck.Timeout, ck.Interval)
 	}
 	checkDir(f.stores(), ck.Dir, add)
+	checkRetained(f.stores(), ck.Dir, j.Name, log, add)
 	ctx := connector.Context{Env: &env.Real{}, Log: log, Job: j.Name, Parallelism: j.Graph.Parallelism, Wake: func() {},
 		NextCheckpoint: func() account.CheckpointID { return 1 }}
 	for _, s := range j.Graph.Sources {
@@ -184,6 +188,33 @@ func checkDir(stores fs.Resolver, dir string, add func(verdict, string, string, 
 		add(pass, "checkpoint directory", "%s", fs.URI(store, path))
 	} else {
 		add(pass, "checkpoint directory", "%s (will be made in %s)", fs.URI(store, path), fs.URI(store, at))
+	}
+}
+
+// checkRetained lists the checkpoints that the job can go back to.
+func checkRetained(stores fs.Resolver, dir, job string, log *slog.Logger, add func(verdict, string, string, ...any)) {
+	if dir == "" {
+		return
+	}
+	store, path, err := stores.Resolve(dir)
+	if err != nil {
+		return // checkDir has said it
+	}
+	path = checkpoint.Dir(path, commit.Escape(job))
+	if _, err := store.Stat(path); err != nil {
+		return // nothing yet, or said
+	}
+	s := checkpoint.Open(&env.Real{}, store, path, checkpoint.Variant{}, log)
+	if err := s.Load(); err != nil {
+		add(fail, "retained checkpoints", "%v", err)
+		return
+	}
+	for _, r := range s.Retained() {
+		files := 0
+		for _, t := range r.Tables {
+			files += len(t.Files)
+		}
+		add(pass, fmt.Sprintf("checkpoint %d", r.ID), "%s, %d files, %s", r.Time.UTC().Format("2006-01-02 15:04:05Z"), files, fs.URI(store, s.Path(r)))
 	}
 }
 
