@@ -1,27 +1,42 @@
 #!/usr/bin/env python3
-"""flink_silent_loss.py TOPIC RECORDS
+"""flink_silent_loss.py TOPIC RECORDS [--hdfs]
 What real Flink does when a pending file vanishes between a savepoint and its commit (a TTL, a late delete, a hand).
 An unbounded Kafka -> Parquet job takes a savepoint (which does not commit), is cancelled, loses one of its pending files,
 and is restored from the savepoint. Needs kafka.sh and flink.sh started, the topic of gen_events, and duckdb (install.sh's venv).
+With --hdfs the table is on hdfs.sh's name service, which was started before flink.sh; else on the local disk.
 """
-import os, shutil, sys, time
+import os, shutil, subprocess, sys, tempfile, time
 import duckdb
 from run_sql import JM, KAFKA, RUN, Gateway, http
-from verify import committed
+from verify import committed, webhdfs
 
-TOPIC, N = sys.argv[1], int(sys.argv[2])
+HDFS = "--hdfs" in sys.argv
+TOPIC, N = [a for a in sys.argv[1:] if a != "--hdfs"]
+N = int(N)
 WORK = RUN + "/silent-loss"
-OUT = WORK + "/out"
+OUT = f"hdfs://testbed/silent-loss-{os.getpid()}" if HDFS else WORK + "/out"
+
+
+def remove(path):
+    if HDFS:
+        subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "hdfs.sh"), "dfs", "-rm", "-skipTrash", path], check=True, stdout=subprocess.DEVNULL)
+    else:
+        os.remove(path)
 
 
 def pending():
     """(size, path) of each hidden file."""
+    if HDFS:
+        return [(n, p) for p, n in webhdfs.WebHDFS(OUT).files().items() if os.path.basename(p).startswith(".")]
     return [(e.stat().st_size, e.path) for e in os.scandir(OUT) if e.name.startswith(".")]
 
 
 def visible_rows():
-    files = committed(OUT)
-    return duckdb.sql(f"select count(*) from read_parquet({files!r})").fetchall()[0][0] if files else 0
+    with tempfile.TemporaryDirectory() as copy:
+        if HDFS:
+            webhdfs.WebHDFS(OUT).copy(copy)
+        files = committed(copy if HDFS else OUT)
+        return duckdb.sql(f"select count(*) from read_parquet({files!r})").fetchall()[0][0] if files else 0
 
 
 def start(savepoint=None):
@@ -64,7 +79,7 @@ cancel(job)
 files = pending()
 size, victim = max(files)
 print(f"pending files: {len(files)} - removing {victim.rsplit('/', 1)[1]} ({size} bytes)")
-os.remove(victim)
+remove(victim)
 job = start(save)
 wait(f"{JM}/jobs/{job}", lambda r: r["state"] != "CREATED" and all(v["status"] == "RUNNING" for v in r["vertices"]))
 time.sleep(10)
