@@ -45,6 +45,20 @@ func (w *world) forks() error {
 	return nil
 }
 
+// checkpointOf is the id of the completed checkpoint, or of the one that the job went back to, in an entry of a job's log; or 0.
+func checkpointOf(e log.Entry) account.CheckpointID {
+	var c struct {
+		ID     account.CheckpointID `json:"checkpoint"`
+		Target struct {
+			ID account.CheckpointID `json:"checkpoint"`
+		} `json:"target"`
+	}
+	if e.Kind != account.KindComplete && e.Kind != account.KindRewind || json.Unmarshal(e.Body, &c) != nil {
+		return 0
+	}
+	return max(c.ID, c.Target.ID)
+}
+
 // certified is a certificate as the oracle reads it.
 type certified struct {
 	account.Certificate

@@ -34,7 +34,9 @@ type oracle struct {
 	removed map[string]bool // pending names that the outsider removed
 	foreign map[string]bool // files that somebody else put at final names
 	gone    map[string]bool // files that another program compacted, and what it made of them
-	moved   bool            // what readers see may have changed since the last look
+	// wentBack: the job was ordered to go back.
+	wentBack bool
+	moved    bool // what readers see may have changed since the last look
 }
 
 // lake is one table.
@@ -245,7 +247,7 @@ func (l *lake) successes(n int, cut bool) error {
 			}
 		}
 	}
-	if l.success == never || cut {
+	if l.success == never || cut || l.o.wentBack { // a partition whose files were taken back keeps its sign
 		return nil
 	}
 	for f := range l.declared {
@@ -320,7 +322,7 @@ func (o *oracle) complete() error {
 func (l *lake) complete() error {
 	o := l.o
 	for r := range l.excused {
-		if _, seen := l.at[r]; seen {
+		if _, seen := l.at[r]; seen && !o.wentBack { // else it may have been read again
 			return find(WrongReport, "P5: record %d of partition %d was reported lost and is visible", r.Off, r.Part)
 		}
 	}
@@ -359,7 +361,7 @@ func (l *lake) allDeclared() error {
 		whole[path.Dir(f)] = true
 	}
 	for d := range holes {
-		if l.success == atOnce { // it may have been declared before the loss
+		if l.success == atOnce || l.o.wentBack { // it may have been declared before the loss
 			delete(whole, d)
 			continue
 		}

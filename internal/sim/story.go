@@ -111,6 +111,8 @@ var acts = []act{
 	{2, (*world).actOutage},
 	{3, (*world).actCompact},
 	{2, (*world).actShortCopy},
+	{4, (*world).actBack},
+	{1, (*world).actFromTable},
 	{2, (*world).actOtherDir},
 	{1, (*world).actStranger},
 	{1, (*world).actCopy},
@@ -262,7 +264,7 @@ func (w *world) actCompact(d *dice, key string) {
 			}
 		}
 	}
-	if len(folders) == 0 || !w.happens(key, "another program compacts %d folders of %s", len(folders), l.root) {
+	if len(folders) == 0 || w.wentBack || !w.happens(key, "another program compacts %d folders of %s", len(folders), l.root) {
 		return
 	}
 	w.stats.Compactions++
@@ -395,6 +397,9 @@ func (w *world) repair() bool {
 			}
 		}
 		w.damaged, did = "", true
+	}
+	if did {
+		w.mended = w.stats.Attempts
 	}
 	return did
 }

@@ -33,7 +33,7 @@ import (
 
 // Stats say what happened in a seed.
 type Stats struct {
-	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers, Cleanings, Cleaned,
+	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers, Backs, Cleanings, Cleaned,
 	Records, Checkpoints, Failed, Files, Restarts, Renamed, Skipped, Lost int
 }
 
@@ -68,6 +68,9 @@ type world struct {
 	err     error
 	done    bool
 
+	wentBack bool            // the job was ordered to go back
+	order    func(*job.Spec) // that is given with each start
+
 	dir     string // of the checkpoints that the operator goes on with
 	twoDirs bool   // the job was started with both
 	refused int    // ordinary starts refused in a row
@@ -84,6 +87,7 @@ type world struct {
 
 	damaged   string // the log entry that is damaged, and what stood there
 	undamaged []byte
+	mended    int // attempts up to this one may have seen damage
 
 	cleaners []*run            // that were started
 	sweeps   bool              // some attempts have temporary-cleanup = before-write
@@ -106,6 +110,7 @@ const (
 type run struct {
 	n       int
 	role    role
+	back    bool // it was ordered to go back
 	dir     string
 	calls   int // before which it asked who goes on
 	asked   int // whose fate was drawn
@@ -336,6 +341,10 @@ func (w *world) launch(as role, dir string, takeOver bool) {
 			insert("1", l.takes)
 		}
 	}
+	if w.order != nil && as == ordinary {
+		w.order(&spec)
+		r.back = !spec.FromTable
+	}
 	if w.edit != nil {
 		w.edit(&spec)
 	}
@@ -504,7 +513,7 @@ func (w *world) audited() error {
 			bad = append(bad, j.Problems...)
 		}
 		bad = slices.DeleteFunc(bad, func(p audit.Problem) bool { return p.Path != "" && w.o.gone[p.Path] })
-		if len(bad) > 0 || !ours || losses != lost {
+		if len(bad) > 0 || !ours || losses != lost && !(w.wentBack && losses <= lost) {
 			var b strings.Builder
 			if err := rep.Text(&b); err != nil {
 				return err
@@ -555,17 +564,20 @@ func (w *world) judge(r *run) error {
 	}
 	switch {
 	case r.err == nil:
-		w.done = true
+		w.done = !slices.ContainsFunc(w.alive(), func(x *run) bool { return x.back }) // else it may begin again
 		return nil
 	case class == fault.Fenced:
 		return w.fenced(r)
 	case class == fault.Lost:
 		return w.reported(r.err)
-	case class == fault.Damage && w.repair():
+	case class == fault.Damage && (w.repair() || r.n <= w.mended):
 		return nil
 	case class == fault.Damage && strings.Contains(r.err.Error(), "bytes long, but the file that was written for it"):
 		return find(FalseDamage, "attempt %d: %v", r.n, r.err)
-	case class == fault.User && w.twoDirs: // the other directory's attempt has gone on
+	case class == fault.User && r.back, class == fault.Damage && r.back: // an order that cannot be carried out
+		w.order = nil
+		return nil
+	case class == fault.User && w.twoDirs, class == fault.Damage && w.twoDirs && strings.Contains(r.err.Error(), ": its chain "): // the other directory's attempt has gone on
 		if w.refused++; w.refused > 6 {
 			return find(Stuck, "every start is refused: %v", r.err)
 		}

@@ -368,7 +368,10 @@ class Job:
             self.parts.setdefault(p, False)
         self.place(n, files)
         for f in files if self.out[digest] in self.carried else ():
-            for p in (self.table.inside(f, f['pending']), self.table.inside(f, f['final'])):
+            pending = self.table.inside(f, f['pending'])
+            for p in (pending, self.table.inside(f, f['final'])):
+                if p and p == pending and os.path.isfile(p) and os.path.getsize(p) == 0 < f['length']:
+                    continue  # not that file: a create that arrived once more, late, makes an empty one
                 if p and os.path.lexists(p):
                     self.found('file-superseded', 'of a checkpoint that a rewind took back', path=p, entry=n)
 
