@@ -381,17 +381,19 @@ func (j *Job) canGoBack() error {
 
 // finishBack carries the newest rewind of the job's log out in every table. It may be repeated after any error or crash.
 func (j *Job) finishBack() error {
+	for _, tb := range j.sortedTables() { // also what another log's attempt began, from which this one has taken the table over
+		if tb.t.State().Superseding != nil {
+			if err := j.withdraw(tb); err != nil {
+				return err
+			}
+		}
+	}
 	r := j.store.LastRewind()
 	if r == nil {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Tables)) {
 		tb, br := j.tables[key], r.Tables[key]
-		if tb.t.State().Superseding != nil {
-			if err := j.withdraw(tb); err != nil {
-				return err
-			}
-		}
 		done, err := tb.t.Settled(r.Hash, br, r.TargetHash, targetID(r))
 		switch {
 		case err != nil:

@@ -30,24 +30,16 @@ func (w *world) actBack(d *dice, key string) {
 	if !w.happens(key, "the job is started to go back to checkpoint %s, newer output: %q", at, mode) {
 		return
 	}
-	w.goesBack(order, mode, d.p(0.3))
+	w.goesBack(order, d.p(0.3))
 	if r := w.pick(d); r != nil && !r.back && d.bool() {
 		w.kill(r)
 	}
 }
 
 // goesBack starts the job with an order to go back. The same order is given again, if again is set, when that process is killed.
-func (w *world) goesBack(order func(*job.Spec), mode job.NewerOutput, again bool) {
+func (w *world) goesBack(order func(*job.Spec), again bool) {
 	w.stats.Backs++
 	w.wentBack, w.o.wentBack = true, true
-	if mode == job.KeepNewer {
-		for _, l := range w.o.tables {
-			l.repeats++
-			if again {
-				l.repeats++
-			}
-		}
-	}
 	w.order = order
 	w.launch(ordinary, w.dir, w.twoDirs)
 	if !again {

@@ -344,6 +344,11 @@ func (w *world) launch(as role, dir string, takeOver bool) {
 	if w.order != nil && as == ordinary {
 		w.order(&spec)
 		r.back = !spec.FromTable
+		if spec.OnNewerOutput == job.KeepNewer {
+			for _, l := range w.o.tables {
+				l.repeats++
+			}
+		}
 	}
 	if w.edit != nil {
 		w.edit(&spec)
