@@ -87,6 +87,8 @@ type Certificate struct {
 	// hashes, rows or offsets, and its ranges are positions only (From = To).
 	FromDirectories    []string `json:"from_directories,omitempty"`
 	MissingDirectories []string `json:"missing_directories,omitempty"`
+	// DirectoriesEpoch is the epoch of the attempt that wrote into those folders. It is not recorded.
+	DirectoriesEpoch Epoch `json:"-"`
 }
 
 // Done says that every file of a certificate has its verdict and that what is visible is durable.

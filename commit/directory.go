@@ -20,7 +20,8 @@ import (
 // the certificate names the files, and from then on everything goes by file (PROTOCOL.md 5).
 //
 // What a listing cannot tell: a folder that is not there was committed by the version before, or is lost. That is said, never passed over. A file
-// that stands there when it is listed is taken for written by the checkpoint's attempt: the writers' rule was to empty the folder before.
+// that stands there when it is listed is taken for written by the checkpoint's attempt: the writers' rule was to empty the folder before. Only a
+// file whose name tells another attempt of this job, as ours do, is known to be none of it.
 
 // settleTries bounds the listings until two are equal.
 const settleTries = 20
@@ -46,13 +47,18 @@ func (t *Table) fromDirectories(cert *account.Certificate) error {
 		return err
 	}
 	for _, f := range l.files {
+		n, ok := account.ParseFileName(strings.TrimSuffix(path.Base(f.rel), account.PendingSuffix))
+		if ok && (n.Job8 != account.Job8(cert.Job) || n.Epoch != cert.DirectoriesEpoch) {
+			l.left = append(l.left, path.Join(f.dir, f.rel))
+			continue
+		}
 		cert.Files = append(cert.Files, t.fileIn(f))
 	}
 	for _, d := range l.missing {
 		cert.MissingDirectories = append(cert.MissingDirectories, strings.TrimPrefix(d, t.root+"/"))
 	}
 	for _, f := range l.left {
-		t.slog.Warn("not a data file: it is left where it is", "table", t.root, "file", f)
+		t.slog.Warn("not a data file of the checkpoint: it is left where it is", "table", t.root, "file", f)
 	}
 	return t.tellMissing(l.missing, cert)
 }

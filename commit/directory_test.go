@@ -55,7 +55,7 @@ func (o *old) commit(dirs ...string) (Result, *Table, error) {
 	if err := tb.Claim(nil); err != nil {
 		o.t.Fatal(err)
 	}
-	res, err := tb.Commit(account.Certificate{LogID: "L", Job: "orders", Epoch: 1, Checkpoint: 5, Complete: "c", FromDirectories: dirs}, account.ChainEnd{})
+	res, err := tb.Commit(account.Certificate{LogID: "L", Job: "orders", Epoch: 1, Checkpoint: 5, Complete: "c", FromDirectories: dirs, DirectoriesEpoch: 3}, account.ChainEnd{})
 	return res, tb, err
 }
 
@@ -75,6 +75,12 @@ func TestDirectories(t *testing.T) {
 		o.put(tmp + "cp-5/task-0/dt=a/hour=1/y.json.pending")
 		o.put(tmp + "cp-5/task-0/z.json")
 		o.put(tmp + "cp-5/task-0/.z.json.crc")
+		mine := account.FileName{Job8: account.Job8("orders"), Checkpoint: 5, Epoch: 3, Rand: strings.Repeat("b", 24), Ext: "json"}
+		theirs, before := mine, mine
+		theirs.Job8, before.Epoch = account.Job8("other"), 2
+		for _, n := range []account.FileName{mine, theirs, before} {
+			o.put(tmp + "cp-5/task-0/dt=a/" + n.String() + account.PendingSuffix)
+		}
 		o.put(tmp + "cp-4/task-1/w.json") // an earlier, failed checkpoint's folder that joined this one
 		o.put(tmp + "cp-5/task-2/not-named.json")
 		if err := o.c.MkdirAll(tmp + "cp-5/task-3"); err != nil { // without rows
@@ -83,13 +89,14 @@ func TestDirectories(t *testing.T) {
 		dirs := []string{tmp + "cp-5/task-0", "cp-4/task-1", "_DUMP_TEMPORARY/cp-5/task-3", "cp-5/task-0"}
 		named := slices.Clone(dirs)
 		res, tb, err := o.commit(dirs...)
-		if err != nil || res.Counters != (account.Counters{Created: 4, Renamed: 4}) {
+		if err != nil || res.Counters != (account.Counters{Created: 5, Renamed: 5}) {
 			t.Fatal(res, err)
 		}
 		if !slices.Equal(dirs, named) {
 			t.Errorf("the caller's names were changed: %v", dirs)
 		}
 		for p, want := range map[string]bool{"/lake/dt=a/x.json": true, "/lake/dt=a/hour=1/y.json": true, "/lake/z.json": true, "/lake/w.json": true,
+			"/lake/dt=a/" + mine.String(): true, "/lake/dt=a/" + theirs.String(): false, "/lake/dt=a/" + before.String(): false,
 			tmp + "cp-5/task-2/not-named.json": true, tmp + "cp-5/task-0/.z.json.crc": true, "/lake/not-named.json": false} {
 			if o.there(p) != want {
 				t.Errorf("%s: there %v, want %v", p, !want, want)
@@ -121,7 +128,7 @@ func TestDirectoriesMissing(t *testing.T) {
 		o.put("/lake/dt=a/task_dorado_111_1_5.1700.json")
 		o.put("/lake/dt=b/23_task_dorado_111_1_5.1701.json")
 		o.put("/lake/dt=b/task_dorado_111_2_4.1701.json")
-		o.put("/lake/dt=b/" + account.FileName{Job8: account.Job8("orders"), Subtask: 3, Checkpoint: 5, Epoch: 1, Rand: strings.Repeat("a", 24), Ext: "json"}.String())
+		o.put("/lake/dt=b/" + account.FileName{Job8: account.Job8("orders"), Subtask: 3, Checkpoint: 5, Epoch: 3, Rand: strings.Repeat("a", 24), Ext: "json"}.String())
 		res, tb, err := o.commit("cp-5/task-0", "cp-5/task-1", "cp-5/task-2", "cp-5/task-3")
 		if err != nil || res.Counters.Renamed != 1 {
 			t.Fatal(res, err)

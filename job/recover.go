@@ -48,7 +48,11 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 		if err == nil {
 			err = j.wasWritten(key, names[key], store, root)
 		}
+		none := false
 		if err == nil {
+			none, err = j.none(key, store, root)
+		}
+		if err == nil && !none {
 			err = j.openTable(key, names[key], store, root, sink)
 		}
 		if err != nil {
@@ -90,7 +94,8 @@ func (j *Job) openTable(key, name string, store fs.FS, root string, sink connect
 		tb.pending = nil // of a checkpoint that the attempt before may not have completed
 		return tb.t.StillOurs()
 	}
-	tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, j.owner(j.store.Epoch()), j.spec.Variant.Commit, j.log)}
+	tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, j.spec.Trace.Store(store, &j.commitScope), root, j.owner(j.store.Epoch()), j.spec.Variant.Commit, j.log)}
+	tb.t.Judged = j.traceVerdicts(store)
 	if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
 		if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
 			return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")
@@ -168,8 +173,8 @@ func (j *Job) checkChains(newest *checkpoint.Restored) error {
 }
 
 // commitAll carries out what the checkpoint promises to every table. It may be repeated.
-func (j *Job) commitAll(r *checkpoint.Restored) (account.Counters, error) {
-	var sum account.Counters
+func (j *Job) commitAll(r *checkpoint.Restored) (sum account.Counters, err error) {
+	defer j.traceCommit(r.ID)(&sum, &err)
 	var lost error
 	for _, key := range slices.Sorted(maps.Keys(r.Tables)) {
 		promised, tb := r.Tables[key], j.tables[key]
@@ -209,6 +214,7 @@ func (j *Job) certificate(r *checkpoint.Restored, promised checkpoint.Table) acc
 		c.LogID, c.Epoch = w.LogID, w.Epoch
 	}
 	if len(promised.Directories) > 0 {
+		c.DirectoriesEpoch = r.Epoch
 		c.FromDirectories, c.Files, c.Ranges, c.AccountsClose = promised.Directories, nil, positions(r, promised), false
 	}
 	return c
@@ -249,7 +255,7 @@ func (j *Job) commitPartitions(tb *table, res commit.Result) error {
 			continue
 		}
 		failpoint.Hit(failpoint.PartitionBefore)
-		if err := pc.Commit(p.Partition, p.Values); err != nil {
+		if err := j.tracePartition(tb, p.Partition, res.Certificate.Checkpoint, func() error { return pc.Commit(p.Partition, p.Values) }); err != nil {
 			return fmt.Errorf("commit partition %s of table %s: %w", p.Partition, tb.name, err)
 		}
 		failpoint.Hit(failpoint.PartitionAfter)
@@ -310,6 +316,7 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 	if err != nil {
 		return fmt.Errorf("commit what checkpoint %d promises: %w", newest.ID, err)
 	}
+	j.traceRestored(newest.ID)
 	failpoint.Hit(failpoint.RestoreCommitted)
 	j.unknownLosses()
 	j.log.Info("restored", "job", j.spec.ID, "checkpoint", newest.ID, "files", sum.Created, "renamed", sum.Renamed, "skipped", sum.Skipped)
