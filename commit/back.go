@@ -188,8 +188,11 @@ func (t *Table) FinishNewest() (Result, error) {
 	return t.Commit(c.Certificate, t.state.Chain)
 }
 
+// ErrMovedOn: a table's chain has gone on since the state of the job's log.
+var ErrMovedOn = errors.New("the table has gone on")
+
 // Settled reports whether the table is as a rewind of the job's log (its hash, and what it says of this table) wants it: complete and id are the
-// target's. REQUIRES: claimed.
+// target's. ErrMovedOn, wrapped: that log is an older copy. REQUIRES: claimed.
 func (t *Table) Settled(rewind string, b account.Branch, complete string, id account.CheckpointID) (bool, error) {
 	st := &t.state
 	last := st.Find(st.Chain.Certificate)
@@ -203,9 +206,9 @@ func (t *Table) Settled(rewind string, b account.Branch, complete string, id acc
 	case last != nil && last.Complete == complete, last == nil && complete != "" && st.ChainDone && st.Chain.Checkpoint == id:
 		return true, nil // what the target promises was certified since
 	}
-	return false, fault.New(fault.Damage, "table %s: its chain ends with checkpoint %d (%s), which is neither where the job went back to (%d, %s) nor where it came from (%d, %s)",
-		t.root, st.Chain.Checkpoint, account.Short(st.Chain.Certificate), b.Target.Checkpoint, account.Short(b.Target.Certificate), b.Chain.Checkpoint, account.Short(b.Chain.Certificate)).
-		WithHint("the log was changed by hand or is a copy: bring the table's folder back")
+	return false, fault.Userf("table %s: its chain ends with checkpoint %d (%s), which is neither where the job went back to (%d, %s) nor where it came from (%d, %s): %w",
+		t.root, st.Chain.Checkpoint, account.Short(st.Chain.Certificate), b.Target.Checkpoint, account.Short(b.Target.Certificate), b.Chain.Checkpoint, account.Short(b.Chain.Certificate), ErrMovedOn).
+		WithHint("nothing was changed. The job's log or the table's folder is an older copy: restore the newest one, or go on from this state with --on-newer-output keep or rewind")
 }
 
 // Keep records that what is newer than the target of a rewind stays.

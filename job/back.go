@@ -153,6 +153,12 @@ func (j *Job) preview() error {
 		if err := j.wasWritten(key, name, store, root); err != nil {
 			return err
 		}
+		if none, err := j.none(key, store, root); none || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, j.owner(j.store.Next()), j.spec.Variant.Commit, j.log)}
 		if err := tb.t.Refresh(); err != nil {
 			return err
@@ -171,9 +177,21 @@ func (j *Job) preview() error {
 	}
 	if last := j.store.LastRewind(); last != nil && !lost {
 		for key, br := range last.Tables {
-			if done, err := tables[key].t.Settled(last.Hash, br, last.TargetHash, targetID(last)); err != nil || !done {
-				return err // it is finished first, and judged then
+			if tables[key] == nil {
+				continue
 			}
+			done, err := tables[key].t.Settled(last.Hash, br, last.TargetHash, targetID(last))
+			if err != nil && !errors.Is(err, commit.ErrMovedOn) {
+				return err
+			}
+			if err == nil && !done {
+				return nil // it is finished first, and judged then
+			}
+		}
+	}
+	for _, tb := range tables {
+		if tb.t.State().Superseding != nil { // so is what another log ordered
+			return nil
 		}
 	}
 	if b.table {
@@ -191,16 +209,36 @@ func targetID(r *checkpoint.RewindEntry) account.CheckpointID {
 	return r.Target.ID
 }
 
+// restores gives the state that the job is to go on from, nil for none, or for one that is still to be made of the tables.
+func (j *Job) restores() *checkpoint.Restored {
+	if j.back != nil && !j.wentBack {
+		return j.back.target
+	}
+	return j.store.Newest()
+}
+
 // wasWritten refuses to go on from a state that has written to a table whose folder is gone.
 func (j *Job) wasWritten(key, name string, store fs.FS, root string) error {
-	from := j.store.Newest()
-	if j.back != nil && !j.wentBack {
-		from = j.back.target
-	}
+	from := j.restores()
 	if from == nil || from.Tables[key].Expect.Certificate == "" {
 		return nil
 	}
 	return j.stillThere(store, root, name)
+}
+
+// none reports a table that neither the file names nor the state has promises for, and whose folder is gone: it concerns nobody any more.
+func (j *Job) none(key string, store fs.FS, root string) (bool, error) {
+	if _, named := j.spec.Tables[key]; named {
+		return false, nil
+	}
+	if _, promised := promises(j.restores())[key]; promised {
+		return false, nil
+	}
+	_, err := store.Stat(root)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err != nil, nil
+	}
+	return false, fmt.Errorf("table %s, which the file no longer names: %w", root, err)
 }
 
 // seen is the target as one table sees it.
@@ -230,7 +268,11 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 		tb := tables[key]
 		r.Greatest = max(r.Greatest, tb.t.State().Greatest)
 		if own && last != nil {
-			if br, ok := last.Tables[key]; ok && !(br.Left && tb.sink != nil) {
+			br, ok := last.Tables[key]
+			if ok && !(br.Left && tb.sink != nil) {
+				ok, _ = tb.t.Settled(last.Hash, br, last.TargetHash, targetID(last)) // an error is Back's, too
+			}
+			if ok && !(br.Left && tb.sink != nil) {
 				end := tb.t.State().Chain // the rewind that brought the target has settled it
 				r.Tables[key] = account.Branch{Target: end, Chain: end}
 				continue
@@ -261,6 +303,9 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 	}
 	if r.Mode == "" {
 		r.Mode = checkpoint.Keep // nothing is newer
+	}
+	for _, d := range j.store.Damage() { // each may have been a checkpoint with an id of its own
+		r.Greatest += account.CheckpointID(d.To - d.N + 1)
 	}
 	for _, s := range j.store.Behind(b.target) {
 		r.Superseded = append(r.Superseded, s.ID)
@@ -380,12 +425,13 @@ func (j *Job) canGoBack() error {
 }
 
 // finishBack carries the newest rewind of the job's log out in every table. It may be repeated after any error or crash.
+//
+// INVARIANT: what a table's log says is superseded is moved out before anything else, whichever job log ordered it. [B, by another log, stands
+// still between its entry and the moves; C takes over, finds nothing newer than B's target, and writes the same rows again beside A's files.]
 func (j *Job) finishBack() error {
-	for _, tb := range j.sortedTables() { // also what another log's attempt began, from which this one has taken the table over
-		if tb.t.State().Superseding != nil {
-			if err := j.withdraw(tb); err != nil {
-				return err
-			}
+	for _, tb := range j.sortedTables() {
+		if err := j.withdraw(tb); err != nil {
+			return err
 		}
 	}
 	r := j.store.LastRewind()
@@ -394,8 +440,13 @@ func (j *Job) finishBack() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Tables)) {
 		tb, br := j.tables[key], r.Tables[key]
+		if tb == nil {
+			continue // see none
+		}
 		done, err := tb.t.Settled(r.Hash, br, r.TargetHash, targetID(r))
 		switch {
+		case errors.Is(err, commit.ErrMovedOn) && j.back != nil && !j.wentBack:
+			// The log is an older copy: the order decides.
 		case err != nil:
 			return err
 		case done:
@@ -429,6 +480,9 @@ func (j *Job) withdraw(tb *table) error {
 		return err
 	}
 	j.log.Warn("newer output was moved out of the table", "table", tb.name, "to", w.Dir, "checkpoints", w.Checkpoints, "files", w.Moved, "gone", len(w.Gone))
+	if n := len(w.Gone); n > 0 {
+		j.log.Warn("superseded files were in no place: if another program has rewritten them, their rows are still in the table", "table", tb.name, "files", n, "first", w.Gone[0])
+	}
 	if len(w.Declared) > 0 {
 		j.log.Warn("partitions that superseded checkpoints declared complete keep their success files", "table", tb.name, "partitions", splitsText(w.Declared))
 	}

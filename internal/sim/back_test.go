@@ -646,6 +646,86 @@ func TestOlderCopy(t *testing.T) {
 	}
 }
 
+// TestOlderCopyOfARewind: the backup's newest entry is a rewind, and the table has gone on since.
+func TestOlderCopyOfARewind(t *testing.T) {
+	holds(t, func(c *script) {
+		id := c.savepoint()
+		c.order = from(fmt.Sprint(id), job.KeepNewer)
+		c.o.tables[0].repeats = 1
+		c.startKilled(func(op mem.Op) bool { return op.Kind == mem.Create && strings.HasSuffix(op.Path, ".pending") })
+		backup := map[string][]byte{}
+		for _, f := range c.store.Files(jobs) {
+			backup[f.Path] = c.store.Content(f.Path)
+		}
+		c.order = nil
+		c.begin()
+		c.rows(5, "c")
+		c.checkpoint()
+		c.kill(c.last)
+		for _, f := range c.store.Files(jobs) {
+			c.must(c.o.client.Delete(f.Path))
+		}
+		for p, b := range backup {
+			c.put(p, b)
+		}
+		c.launch()
+		if err := c.ends(); !strings.Contains(err.Error(), "--on-newer-output") {
+			c.failf("%v", err)
+		}
+		c.order = func(s *job.Spec) { s.OnNewerOutput = job.RewindNewer }
+		c.begin()
+		c.order = nil
+		c.checkpoint()
+		c.sees("after the rewind, which takes what was kept as well", 0, 25)
+		c.finish()
+	})
+}
+
+// startKilled starts the job and kills it before a call.
+func (c *script) startKilled(choose func(mem.Op) bool) {
+	c.doom = choose
+	c.launch()
+	c.until("the kill", func() bool { return c.last.p.dead })
+}
+
+// TestTableRemovedSince: a table that only a superseded checkpoint wrote to is gone. It concerns nobody.
+func TestTableRemovedSince(t *testing.T) {
+	holds(t, func(c *script) {
+		id := c.savepoint()
+		c.retain = 8
+		c.moveTable("/fresh")
+		c.begin() // with a sink more
+		c.rows(5, "a")
+		c.checkpoint()
+		c.stop()
+		for _, f := range c.store.Files("/fresh") {
+			c.must(c.o.client.Delete(f.Path))
+		}
+		c.removeFolders("/fresh")
+		c.o.tables = c.o.tables[1:]
+		c.tableAt(0)
+		c.order = from(fmt.Sprint(id), job.RewindNewer)
+		c.begin()
+		c.checkpoint()
+		c.sees("after the rewind", 0, 25)
+		if _, err := c.o.client.Stat("/fresh"); err == nil {
+			c.failf("the folder was made again")
+		}
+		c.order = nil
+		c.finish()
+	})
+}
+
+// removeFolders removes a tree of empty folders.
+func (c *script) removeFolders(dir string) {
+	list, err := c.o.client.List(dir)
+	c.must(err)
+	for _, i := range list {
+		c.removeFolders(dir + "/" + i.Name)
+	}
+	c.must(c.o.client.DeleteDir(dir))
+}
+
 // put writes a file as somebody outside does.
 func (c *script) put(p string, b []byte) {
 	f, err := c.o.client.Create(p)
@@ -654,4 +734,34 @@ func (c *script) put(p string, b []byte) {
 	c.must(err)
 	c.must(f.Sync())
 	c.must(f.Close())
+}
+
+// TestRewindOrderedElsewhere: a process dies while it goes back, its checkpoint directory is lost, and the job goes on from the table: whatever the
+// table's log calls superseded is moved out first, also under the new log.
+func TestRewindOrderedElsewhere(t *testing.T) {
+	everyStep(t, func(c *script, k int) bool {
+		c.order = nil
+		id := c.savepoint()
+		c.order = from(fmt.Sprint(id), job.RewindNewer)
+		n := 0
+		c.doom = func(op mem.Op) bool { n++; return n > k }
+		c.launch()
+		c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+		c.doom = nil
+		killed := c.last.p.dead
+		if !killed {
+			c.kill(c.last)
+		}
+		for _, f := range c.store.Files(jobs) {
+			c.must(c.o.client.Delete(f.Path))
+		}
+		c.order = func(s *job.Spec) { s.FromTable = true }
+		c.begin()
+		c.order = nil
+		c.rows(3, "a")
+		c.checkpoint()
+		c.sees("from the table", 0, 23)
+		c.finish()
+		return killed
+	})
 }
