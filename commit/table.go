@@ -90,6 +90,9 @@ type Table struct {
 	variant Variant
 	slog    *slog.Logger
 	state   State
+	// Judged, if set, is told the verdicts of a checkpoint's files before anything is said about them. What it gives is called before *done* is
+	// appended; the renames are made durable meanwhile.
+	Judged func(c *Certified, verdicts []account.Verdict) (settle func())
 }
 
 // Dir is the folder of a job's log in a table.
@@ -341,11 +344,16 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 		}
 	}
 	failpoint.Hit(failpoint.RenamedAll)
+	settle := func() {}
+	if t.Judged != nil {
+		settle = t.Judged(standing, res.Verdicts)
+	}
 	if t.variant.NoSync {
 		t.slog.Debug("not synced")
 	} else if err := t.sync(standing.Files); err != nil {
 		return res, err
 	}
+	settle()
 	failpoint.Hit(failpoint.SyncedAll)
 	if t.variant.CertificateLast {
 		if standing, err = t.appendCertificate(cert); err != nil {

@@ -61,6 +61,8 @@ var effective = []Option{
 	{Key: "metrics.reporter.prom.port", Type: TypeString, Validate: validPorts, Doc: "Port of the Prometheus endpoint, or a range such as 9250-9260 of which the first free one is taken. Off unless set."},
 	{Key: "staunch.partition.date-style", Type: TypeEnum, Default: "iso", Enum: []string{"iso", "epoch-day"},
 		Doc: "How a DATE partition column is written in folder names: iso (2026-01-31), or epoch-day as Flink 2.3 does (20484)."},
+	{Key: "staunch.trace.max-size", Type: TypeMemorySize, Default: "64mb", Validate: noneOrAtLeast(8 << 20),
+		Doc: "Room for a job's operation trace beside its checkpoints; the oldest records go first. 0 = no trace is kept."},
 	{Key: "staunch.json.coercion", Type: TypeEnum, Default: "flink", Enum: []string{"flink", "fail"},
 		Doc: "A JSON value that only fits a column by losing something: flink = converted as Flink does, and counted; fail = a record that does not parse."},
 }
@@ -165,6 +167,16 @@ func memoryAtLeast(least int64) func(string) error {
 	return func(s string) error {
 		if n, err := ParseMemorySize(s); err == nil && n < least {
 			return fmt.Errorf("must be at least %d mb", least>>20)
+		}
+		return nil
+	}
+}
+
+// noneOrAtLeast: 0 turns it off.
+func noneOrAtLeast(least int64) func(string) error {
+	return func(s string) error {
+		if n, err := ParseMemorySize(s); err == nil && n != 0 {
+			return memoryAtLeast(least)(s)
 		}
 		return nil
 	}

@@ -125,6 +125,11 @@ func (j *Job) Memory() (int64, error) {
 	return j.Values().MemorySize("taskmanager.memory.process.size")
 }
 
+// TraceSize returns the bound of the operation trace in bytes, 0 for none.
+func (j *Job) TraceSize() (int64, error) {
+	return j.Values().MemorySize("staunch.trace.max-size")
+}
+
 // MetricsPorts returns the ports to try for the Prometheus endpoint; none = off.
 func (j *Job) MetricsPorts() ([]PortRange, error) {
 	return get(j.Values(), "metrics.reporter.prom.port", ParsePorts)

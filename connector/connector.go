@@ -71,6 +71,8 @@ type Context struct {
 	NextCheckpoint func() account.CheckpointID
 	// Stopped reports whether the subtask is being cancelled: waiting for a store that does not answer ends then. Nil means never.
 	Stopped func() bool
+	// Traced gives a store that records what is done to it for this task, nil: nothing is recorded.
+	Traced func(fs.FS) fs.FS
 	// Leftovers gives, of paths that were listed in the temporary folder of the table at root *before* the call, those that may be deleted by
 	// exact name: files of ended attempts of this job that nothing names. It reads logs and may wait for a store until stopped (nil: never) says
 	// so. Nil: not known, nothing is deleted.

@@ -186,7 +186,7 @@ func (a *attempt) start() error {
 func (a *attempt) context(s *source, k int) connector.Context {
 	return connector.Context{Env: a.env, Log: a.log, Metrics: a.metrics.With("task", s.Name, "subtask", fmt.Sprint(k)), Job: a.spec.ID, Subtask: k,
 		Parallelism: a.spec.Graph.Parallelism, Epoch: a.store.Epoch(), Attempt: a.n,
-		NextCheckpoint: func() account.CheckpointID { return account.CheckpointID(a.next.Load()) }, Leftovers: a.leftovers}
+		NextCheckpoint: func() account.CheckpointID { return account.CheckpointID(a.next.Load()) }, Leftovers: a.leftovers, Traced: a.traced(k)}
 }
 
 // discoverFirst restores a source's splits, finds new ones, and gives each subtask its own.
@@ -357,6 +357,7 @@ func (a *attempt) handle(e event) {
 	now := a.env.Now()
 	switch e.kind {
 	case evAcked:
+		a.tracePrepared(e)
 		if account.CheckpointID(a.machine.Current()) == e.id && a.machine.Phase() == cp.Pending {
 			a.snapshots[e.task] = e.snapshot
 		}
@@ -415,6 +416,7 @@ func (a *attempt) perform(actions []cp.Action) {
 		case cp.Inject:
 			a.snapshots = map[*dataflow.Subtask]*dataflow.Snapshot{}
 			a.triggered = a.env.Now()
+			a.spec.Trace.Triggered(id)
 			a.next.Store(int64(id) + 1)
 			for _, s := range a.sources {
 				for _, t := range s.tasks {
@@ -460,6 +462,7 @@ func (a *attempt) appendNow(id account.CheckpointID, final bool) {
 				return
 			}
 		}
+		a.logScope.For(id)
 		r, err := a.store.Complete(m)
 		a.loop.post(event{kind: evAppended, attempt: a.n, id: id, restored: r, err: err})
 	})

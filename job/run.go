@@ -15,9 +15,12 @@ import (
 
 // Run carries the job to its end: Finished, Stopped, or an error that no restart heals.
 func (j *Job) Run() (Outcome, error) {
+	defer j.spec.Trace.Close()
 	outage := 0
 	for n := 0; ; n++ {
+		j.spec.Trace.Attempt(n)
 		out, ran, err := j.attempt(n)
+		j.traceEnd(err)
 		if err == nil {
 			j.update(func(s *Status) { s.Phase = "FINISHED" })
 			return out, nil
@@ -107,7 +110,7 @@ func (j *Job) begin() error {
 	if j.spec.asksBack() {
 		open = checkpoint.OpenPast
 	}
-	j.store = open(j.env, j.spec.CheckpointStore, dir, j.spec.Variant.Store, j.log)
+	j.store = open(j.env, j.spec.Trace.Store(j.spec.CheckpointStore, &j.logScope), dir, j.spec.Variant.Store, j.log)
 	if err := j.store.Load(); err != nil {
 		return j.damageHint(err)
 	}
@@ -135,6 +138,7 @@ func (j *Job) begin() error {
 		return err
 	}
 	j.begun = true
+	j.spec.Trace.Begin(j.store.Epoch())
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"staunch/fs"
 	"staunch/job/protocol"
 	"staunch/metric"
+	"staunch/trace"
 )
 
 // Spec is everything that a job is made of.
@@ -51,6 +52,8 @@ type Spec struct {
 	AcceptWho     string
 	Version       string
 	Variant       Variant
+	// Trace records what is done on the stores, nil: nothing is.
+	Trace *trace.Recorder
 }
 
 // Table is one file sink.
@@ -137,12 +140,15 @@ type Job struct {
 
 	loop
 	status status
+	// commits and logs are for whom the stores' operations are traced.
+	commitScope, logScope trace.Scope
 }
 
 // New prepares a job; nothing is done before Run.
 func New(e env.Env, spec Spec, l *slog.Logger, m *metric.Group) *Job {
 	j := &Job{spec: spec, env: e, log: l, metrics: m, tables: map[string]*table{}, starts: map[string]checkpoint.Source{}}
 	j.loop.signal = e.NewSignal()
+	j.commitScope.Task, j.commitScope.Looks, j.logScope.Task = trace.NoTask, true, trace.NoTask
 	j.registerMetrics()
 	return j
 }

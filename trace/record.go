@@ -17,7 +17,7 @@ const (
 	Create    Op = "create"    // a new file was opened
 	Write     Op = "write"     // only if it failed
 	Sync      Op = "sync"      // only if it failed
-	Close     Op = "close"     // Bytes is the file's length
+	Close     Op = "close"     // Bytes is the file's length, Took includes what was done to make it durable
 	Abort     Op = "abort"     // an open file was given up
 	Rename    Op = "rename"    // Path to To
 	Stat      Op = "stat"      // a commit looked; Bytes is the length found

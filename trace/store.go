@@ -2,8 +2,11 @@ package trace
 
 import (
 	"path"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"staunch/account"
 	"staunch/fs"
@@ -16,19 +19,27 @@ type Scope struct {
 	Task int
 	// Looks: Stat is recorded. A commit's looks say what it found; a writer's are noise.
 	Looks bool
-	// Next gives the checkpoint, if set; else it is what For set.
-	Next func() account.CheckpointID
-	id   atomic.Int64
+	id    atomic.Int64
 }
 
 // For sets the checkpoint that operations are done for from here on.
 func (s *Scope) For(id account.CheckpointID) { s.id.Store(int64(id)) }
 
-func (s *Scope) checkpoint() account.CheckpointID {
-	if s.Next != nil {
-		return s.Next()
+// checkpoint is the one of For, else what the path says: files on their way lie in a folder `cp-<checkpoint>`.
+func (s *Scope) checkpoint(p string) account.CheckpointID {
+	if id := s.id.Load(); id != 0 {
+		return account.CheckpointID(id)
 	}
-	return account.CheckpointID(s.id.Load())
+	_, rest, ok := strings.Cut(p, "/_DUMP_TEMPORARY/cp-")
+	if !ok {
+		return 0
+	}
+	digits, _, _ := strings.Cut(rest, "/")
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return account.CheckpointID(id)
 }
 
 // Store gives f with everything that is done to it recorded; f itself if r is nil. Answers pass through unchanged.
@@ -55,7 +66,7 @@ func (s *store) URI(p string) string { return fs.URI(s.FS, p) }
 
 // record begins a record of an operation on a path.
 func (s *store) record(op Op, p string) Record {
-	return Record{Time: s.r.now(), Op: op, Path: s.URI(p), Checkpoint: s.scope.checkpoint(), Task: s.scope.Task}
+	return Record{Time: s.r.now(), Op: op, Path: s.URI(p), Checkpoint: s.scope.checkpoint(p), Task: s.scope.Task}
 }
 
 // end ends a record with the answer.
@@ -190,6 +201,8 @@ type handle struct {
 	length int64
 	staged bool
 	ended  bool
+	// synced is the time that Sync took, which is told with the close.
+	synced time.Duration
 }
 
 // Write implements fs.File.
@@ -220,7 +233,9 @@ func (h *handle) failed(op Op, err error) {
 
 // Sync implements fs.File.
 func (h *handle) Sync() error {
+	began := h.s.r.now()
 	err := h.File.Sync()
+	h.synced += micros(h.s.r.now() - began)
 	if err != nil {
 		h.failed(Sync, err)
 	}
@@ -233,6 +248,7 @@ func (h *handle) Close() error {
 	x.Bytes = h.length
 	err := h.File.Close()
 	if !h.ended && (!h.staged || err != nil) {
+		x.Time -= h.synced.Microseconds()
 		h.s.end(&x, err)
 	}
 	h.ended = true

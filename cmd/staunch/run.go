@@ -155,6 +155,9 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 	}
 	if !j.Select {
 		f.back.order(&spec, ck.From)
+		if spec.Trace, err = recorder(j, &spec, who, log); err != nil {
+			return job.Spec{}, err
+		}
 	}
 	for _, s := range j.Sinks {
 		if ft, ok := s.Sink.(connector.FileTable); ok {

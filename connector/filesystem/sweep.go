@@ -14,9 +14,9 @@ import (
 //
 // INV P3: the folder is listed first and the logs are read after that, so that a file of an attempt that has taken over meanwhile is known as
 // such.
-func (s *sink) sweep(ctx connector.Context, wait waiter, folder string) {
+func (s *sink) sweep(ctx connector.Context, store fs.FS, wait waiter, folder string) {
 	var list []fs.Info
-	err := wait.through(func() (err error) { list, err = s.store.List(folder); return err })
+	err := wait.through(func() (err error) { list, err = store.List(folder); return err })
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(list) == 0 {
 		return
 	}
@@ -31,7 +31,7 @@ func (s *sink) sweep(ctx connector.Context, wait waiter, folder string) {
 	}
 	deleted := 0
 	for _, p := range over {
-		derr := wait.through(func() error { return s.store.Delete(p) })
+		derr := wait.through(func() error { return store.Delete(p) })
 		if derr != nil && !errors.Is(derr, fs.ErrNotExist) {
 			err = errors.Join(err, derr)
 			continue

@@ -87,8 +87,11 @@ func (s *sink) NewWriter(ctx connector.Context) (connector.Writer, error) {
 		attempt: fmt.Sprintf("%d.%d", ctx.Epoch, ctx.Attempt), epoch: ctx.Epoch, subtask: ctx.Subtask,
 		parts: newLookup(&s.layout), checked: map[string]bool{}, cols: make([]*changelog.Column, len(s.fileColumns)),
 		lastCheck: ctx.Env.Now()}
+	if ctx.Traced != nil {
+		w.store = ctx.Traced(s.store)
+	}
 	if s.cleanup && ctx.Leftovers != nil {
-		w.sweep = func(folder string) { s.sweep(ctx, w.wait, folder) }
+		w.sweep = func(folder string) { s.sweep(ctx, w.store, w.wait, folder) }
 	}
 	return w, nil
 }
