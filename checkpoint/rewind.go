@@ -71,6 +71,9 @@ func (r *Restored) at() int64 {
 func (s *Store) rewound(r *RewindEntry) {
 	s.newest, s.newestRewind = r.Restored(), r
 	at := slices.IndexFunc(s.retained, func(x *Restored) bool { return x.Hash == r.TargetHash })
+	if at < 0 && s.variant.NoCopy {
+		s.newest = nil
+	}
 	s.retained = s.retained[:at+1]
 	if s.newest != nil {
 		s.retained = append(s.retained, s.newest)

@@ -77,6 +77,8 @@ type Variant struct {
 	Older bool
 	// RestoreFirst chooses what is restored before the attempt's begin stands.
 	RestoreFirst bool
+	// NoCopy restores the target of a rewind from its own entry, not from the rewind's copy.
+	NoCopy bool
 	// PastDamage reads over what cannot be read, as if it were ordered to go back.
 	PastDamage bool
 	Log        logp.Variant

@@ -56,6 +56,8 @@ type Variant struct {
 	LostGoesOn bool
 	// LostFirst stops at the first lost file, before the others are committed.
 	LostFirst bool
+	// NoKeep and NoSupersede leave the table's entries of a rewind out; WithdrawUnsynced does not make its moves durable.
+	NoKeep, NoSupersede, WithdrawUnsynced bool
 	// CertificateLast appends the certificate after the renames.
 	CertificateLast bool
 	// Log takes rules of appending away.

@@ -44,7 +44,9 @@ func (t *Table) Withdraw() (*Withdrawn, error) {
 		return nil, err
 	}
 	failpoint.Hit(failpoint.RewindMovedAll)
-	if err := w.sync(); err != nil {
+	if t.variant.WithdrawUnsynced {
+		t.slog.Debug("not synced")
+	} else if err := w.sync(); err != nil {
 		return nil, err
 	}
 	out.Declared = slices.Sorted(maps.Keys(w.declared))
@@ -132,6 +134,7 @@ func (w *withdrawal) certificate(c *Certified) error {
 			}
 		}
 		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition)}
+		k.m.V = w.t.variant.File
 		k.ask = k.m.Start()
 		over, err := w.take(k, true)
 		if err != nil {

@@ -59,8 +59,10 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 			return nil, err
 		}
 	}
-	if err := j.finishBack(); err != nil {
-		return nil, err
+	if !j.spec.Variant.NoFinish {
+		if err := j.finishBack(); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.goBack(); err != nil {
 		return nil, err

@@ -83,6 +83,8 @@ type Variant struct {
 	UnknownIsFailed bool
 	// NoFresh begins from nothing over output.
 	NoFresh bool
+	// NoFinish leaves a rewind unfinished that another attempt began.
+	NoFinish bool
 	// ReuseIDs gives ids again that superseded checkpoints had.
 	ReuseIDs bool
 	// SuccessFirst declares partitions complete before their files are there, SuccessLost although a file is lost.

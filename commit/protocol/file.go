@@ -43,6 +43,9 @@ type Variant struct {
 	LookOnce bool
 	// NoReread does not read the log again before it calls a file lost or damaged.
 	NoReread bool
+	// PendingOnly and FinalOnly take a superseded file out of one place only, FinalFirst out of the final place first; OneName has one name for
+	// all its copies.
+	PendingOnly, FinalOnly, FinalFirst, OneName bool
 	// AnyLength takes a target of another length for the file.
 	AnyLength bool
 }

@@ -12,6 +12,8 @@ type Withdraw struct {
 	// half of an earlier move, so that the file is in both places.
 	Delay time.Duration
 	Name  int
+	// V takes rules away.
+	V Variant
 
 	asked   Ask
 	after   Ask // what follows a Wait or ReadLog
@@ -64,7 +66,7 @@ func (w *Withdraw) Next(a Answer) Ask {
 			return w.retry(MakeTaken)
 		}
 		w.Name = 1
-		return w.ask(TakePending)
+		return w.ask(w.firstPlace())
 	case TakePending, TakeFinal:
 		w.answer = a
 		if a == OK {
@@ -85,11 +87,23 @@ func (w *Withdraw) Next(a Answer) Ask {
 	return w.ask(Fails)
 }
 
+// firstPlace is the one that is emptied first.
+func (w *Withdraw) firstPlace() Ask {
+	if w.V.FinalFirst || w.V.FinalOnly {
+		return TakeFinal
+	}
+	return TakePending
+}
+
 // left goes on when the place that was asked about is empty.
 func (w *Withdraw) left() Ask {
-	if w.asked == TakePending || w.asked == LookPending {
+	switch pending := w.asked == TakePending || w.asked == LookPending; {
+	case pending && !w.V.FinalFirst && !w.V.PendingOnly:
 		w.Name = 1
 		return w.ask(TakeFinal)
+	case !pending && w.V.FinalFirst:
+		w.Name = 1
+		return w.ask(TakePending)
 	}
 	if w.moved {
 		return w.ask(IsMoved)
@@ -104,7 +118,7 @@ func (w *Withdraw) saw(a Answer, again Ask) Ask {
 		return w.left()
 	case a != OK:
 		return w.retry(again)
-	case w.answer == Exists && w.Name == MaxNames:
+	case w.answer == Exists && (w.Name == MaxNames || w.V.OneName):
 		return w.ask(Fails)
 	case w.answer == Exists: // an earlier move went to that name
 		w.Name++
@@ -125,7 +139,7 @@ func (w *Withdraw) sawTaken(a Answer) Ask {
 	}
 	if w.looks++; w.looks < 2 {
 		w.Name = 1
-		return w.wait(SecondLook, TakePending)
+		return w.wait(SecondLook, w.firstPlace())
 	}
 	w.after = IsGone
 	return w.ask(ReadLog)
