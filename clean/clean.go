@@ -38,6 +38,8 @@ type Table struct {
 type Options struct {
 	// OlderThan is the least age of what is removed, by the store's clock.
 	OlderThan time.Duration
+	// Superseded removes also what rewinds took out of the tables, if that was so long ago.
+	Superseded bool
 	// DryRun removes nothing and writes nothing; ages are then by this process's clock.
 	DryRun bool
 	// Variant takes rules away; only the simulator sets it.
@@ -138,14 +140,15 @@ func (c *cleaner) table(t Table, p *Place) error {
 		}
 	}
 	l := Listing{Root: t.Root}
-	if l.Temporary, err = c.listTemporary(t.Store, t.Root); err != nil {
+	if l.Temporary, err = c.walk(t.Store, path.Join(t.Root, temporary)); err != nil {
 		return err
 	}
 	if l.Log, err = c.listLog(t.Store, dir, ".staunch"); err != nil {
 		return err
 	}
-	if len(l.Temporary)+len(l.Log) == 0 {
-		return nil
+	taken, err := c.walk(t.Store, path.Join(t.Root, commit.SupersededDir))
+	if err != nil || len(l.Temporary)+len(l.Log)+len(taken) == 0 {
+		return err
 	}
 	if s == nil { // INV: after the listing, see the package's doc
 		if s, err = c.readTable(t); err != nil {
@@ -153,11 +156,17 @@ func (c *cleaner) table(t Table, p *Place) error {
 		}
 	}
 	p.elsewhere(s)
-	now, err := c.storeTime(t.Store, dir, c.job.ID)
+	now, err := c.storeTime(t.Store, dir)
+	if errors.Is(err, fs.ErrNotExist) { // somebody removed the log
+		now, err = c.storeTime(t.Store, path.Join(t.Root, temporary))
+	}
 	if err != nil {
 		return err
 	}
-	return c.carryOut(t.Store, Judge(l, s, now, c.opt.OlderThan), p)
+	if err := c.carryOut(t.Store, Judge(l, s, now, c.opt.OlderThan), p); err != nil {
+		return err
+	}
+	return c.superseded(t, taken, now, p)
 }
 
 // alone refuses a table in which another job's files have the same short form of the id in their names.
@@ -185,7 +194,7 @@ func (c *cleaner) own(p *Place) error {
 	if err := c.owners(s, nil, nil); err != nil {
 		return err
 	}
-	now, err := c.storeTime(c.job.Store, c.job.Dir, c.job.ID)
+	now, err := c.storeTime(c.job.Store, c.job.Dir)
 	if err != nil {
 		return err
 	}
@@ -193,13 +202,13 @@ func (c *cleaner) own(p *Place) error {
 }
 
 // storeTime asks the store for its time, by the modification time of a file that is made for that: this host's clock may be another.
-func (c *cleaner) storeTime(store fs.FS, dir, job string) (now time.Time, err error) {
+func (c *cleaner) storeTime(store fs.FS, dir string) (now time.Time, err error) {
 	if c.opt.DryRun {
 		return c.env.Now(), nil
 	}
 	name := ""
 	err = c.patient(func() error {
-		name = path.Join(dir, account.ProbeName(account.Job8(job), 0, env.RandomHex(c.env, 12))) // after a lost answer another one
+		name = path.Join(dir, account.ProbeName(account.Job8(c.job.ID), 0, env.RandomHex(c.env, 12))) // after a lost answer another one
 		f, err := store.Create(name)
 		if err == nil {
 			err = f.Close()

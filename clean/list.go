@@ -37,8 +37,8 @@ func archiveEnd(name string) (int64, bool) {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// listTemporary lists everything below the table's temporary folder, each folder before what it holds. Symbolic links are not followed.
-func (c *cleaner) listTemporary(store fs.FS, root string) ([]Found, error) {
+// walk lists everything below a folder, each folder before what it holds. Symbolic links are not followed.
+func (c *cleaner) walk(store fs.FS, top string) ([]Found, error) {
 	var out []Found
 	var walk func(dir string) error
 	walk = func(dir string) error {
@@ -57,7 +57,7 @@ func (c *cleaner) listTemporary(store fs.FS, root string) ([]Found, error) {
 		}
 		return nil
 	}
-	return out, walk(path.Join(root, temporary))
+	return out, walk(top)
 }
 
 // listLog lists what lies beside the entries of a log with the extension ext.

@@ -143,40 +143,48 @@ func (t *Table) archives() []account.Archive {
 
 // readArchive folds the entries of one archive.
 func (t *Table) readArchive(a account.Archive) (*State, error) {
+	st := &State{}
+	if err := t.archived(a, st.Apply); err != nil {
+		return nil, err
+	}
+	return st, st.broken
+}
+
+// archived visits the entries of one archive.
+func (t *Table) archived(a account.Archive, visit func(log.Entry) error) error {
 	p := path.Join(t.dir, a.Name)
 	var b []byte
 	err := t.patient(func() (err error) { b, err = fs.ReadFile(t.store, p); return err })
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Damage, "archive of the log: %w", err).WithHint("bring the file back from a copy")
+		return fault.New(fault.Damage, "archive of the log: %w", err).WithHint("bring the file back from a copy")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("archive %s: %w", p, err)
+		return fmt.Errorf("archive %s: %w", p, err)
 	}
 	bad := func(why string) error {
 		return fault.New(fault.Damage, "archive %s: %s", p, why).WithHint("bring the file back from a copy")
 	}
 	if sum := sha256.Sum256(b); int64(len(b)) != a.Length || hex.EncodeToString(sum[:]) != a.SHA256 {
-		return nil, bad("its length or hash is not the one that the log names")
+		return bad("its length or hash is not the one that the log names")
 	}
-	st := &State{}
 	for len(b) > 0 {
 		line, rest, ok := bytes.Cut(b, []byte("\n"))
 		first, second, ok2 := bytes.Cut(line, []byte(" "))
 		n, err1 := strconv.ParseInt(string(first), 10, 64)
 		length, err2 := strconv.ParseInt(string(second), 10, 64)
 		if !ok || !ok2 || err1 != nil || err2 != nil || length < 0 || length > int64(len(rest)) {
-			return nil, bad("its index makes no sense")
+			return bad("its index makes no sense")
 		}
 		e, err := log.Decode(rest[:length], p, n)
 		if err == nil {
-			err = st.Apply(e)
+			err = visit(e)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("archive %s, entry %d: %w", p, n, err)
+			return fmt.Errorf("archive %s, entry %d: %w", p, n, err)
 		}
 		b = rest[length:]
 	}
-	return st, st.broken
+	return nil
 }
 
 // FinishNewest carries out the newest certificate if it is not done: what stays in the chain is whole.

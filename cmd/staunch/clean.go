@@ -57,6 +57,7 @@ func cleanCmd() *cobra.Command {
 	}
 	f.add(c)
 	c.Flags().StringVar(&older, "older-than", "", "least age of what is removed, by the store's clock: 7d, 12h, '90 min'")
+	c.Flags().BoolVar(&opt.Superseded, "superseded", false, "remove also what rewinds took out of the tables (_superseded), if they were so long ago")
 	c.Flags().BoolVar(&opt.DryRun, "dry-run", false, "show what would be removed, and change nothing")
 	c.Flags().StringVar(&output, "output", output, "text or json")
 	return c

@@ -1,13 +1,18 @@
 package sim
 
 import (
+	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"staunch/account"
 	"staunch/clean"
 	"staunch/fs/mem"
 	"staunch/job"
+	"staunch/log"
 )
 
 // Cleaning up, step by step, at the moments at which it could hurt (P3). Each rule of it is taken away once, which the oracle must find.
@@ -25,7 +30,7 @@ func foundUnder(t *testing.T, what string, v clean.Variant, story func(*script))
 
 // cleanUp cleans with the log below dir and waits for the end.
 func (c *script) cleanUp(dir string) clean.Report {
-	x := c.clean(dir, 0)
+	x := c.clean(dir, clean.Options{})
 	c.cleaned(x)
 	return *x.report
 }
@@ -153,7 +158,7 @@ func TestCleanWithTwoDirectories(t *testing.T) {
 					}
 					return 0
 				}
-				x := c.clean(jobs, 0)
+				x := c.clean(jobs, clean.Options{})
 				began := c.s.now
 				for steps := 1; c.stun != nil; steps++ {
 					c.step("the listing", steps, began)
@@ -206,5 +211,81 @@ func TestCleanLeavesNothing(t *testing.T) {
 		}
 		c.must(c.o.complete())
 		c.must(c.audited())
+	})
+}
+
+// TestCleanSuperseded: what a rewind took out goes when it is asked for, not while the rewind is under way, and nothing else goes with it.
+func TestCleanSuperseded(t *testing.T) {
+	all := clean.Options{Superseded: true}
+	holds(t, func(c *script) {
+		id := c.savepoint()
+		c.order = from(fmt.Sprint(id), job.RewindNewer)
+		c.stun = func(op mem.Op) time.Duration { // between two files
+			if op.Kind == mem.Rename && strings.Contains(op.To, "/_superseded/") {
+				return time.Minute
+			}
+			return 0
+		}
+		c.launch()
+		c.until("it is in the middle", func() bool { return c.stun == nil })
+		x := c.clean(jobs, all)
+		c.cleaned(x)
+		if left(*x.report, clean.Unfinished) != int64(len(c.supersededFiles())) {
+			c.failf("left %+v of %v", x.report.Places[0].Left, c.supersededFiles())
+		}
+		c.until("it runs", func() bool { return c.last.job.Status().Phase == "RUNNING" })
+		c.order = nil
+		c.twoCheckpoints()
+		n := len(c.supersededFiles())
+		if n == 0 {
+			c.failf("nothing was taken out")
+		}
+		strange := path.Dir(c.supersededFiles()[0]) + "/notes.superseded"
+		c.must(c.store.Put(strange, []byte("x")))
+		if r := c.cleanUp(jobs); left(r, clean.TakenBack) != int64(n)+1 {
+			c.failf("not asked for, and left %+v", r.Places[0].Left)
+		}
+		later := c.clean(jobs, clean.Options{Superseded: true, OlderThan: 10 * time.Hour})
+		c.cleaned(later)
+		x = c.clean(jobs, all)
+		c.cleaned(x)
+		if got := c.supersededFiles(); left(*later.report, clean.Young) != int64(n) || len(got) != 1 || got[0] != strange {
+			c.failf("left %v; before %+v", got, later.report.Places[0].Left)
+		}
+		c.must(c.store.Take(strange))
+		c.cleaned(c.clean(jobs, all))
+		for _, line := range c.store.Tree() {
+			if strings.Contains(line, "/_superseded/") && !strings.HasSuffix(line, "/_superseded/") {
+				c.failf("left: %s", line)
+			}
+		}
+		c.sees("after the cleaning", 0, 20)
+		c.finish()
+	})
+}
+
+// TestCleanSupersededBehindSegment: the rewind's entries and its certificates are in archives by then.
+func TestCleanSupersededBehindSegment(t *testing.T) {
+	holds(t, func(c *script) {
+		id := c.savepoint()
+		c.v.job.Commit.SegmentEvery = 2
+		c.order = from(fmt.Sprint(id), job.RewindNewer)
+		c.begin()
+		c.order = nil
+		c.checkpoint()
+		for range 4 {
+			c.rows(2, "d")
+			c.checkpoint()
+		}
+		if slices.ContainsFunc(c.entries(), func(e log.Entry) bool { return e.Kind == account.KindSupersede }) {
+			c.failf("it is not behind a segment yet")
+		}
+		n := len(c.supersededFiles())
+		x := c.clean(jobs, clean.Options{Superseded: true})
+		c.cleaned(x)
+		if n == 0 || len(c.supersededFiles()) > 0 {
+			c.failf("%d before, left %v %+v", n, c.supersededFiles(), x.report.Places[0].Left)
+		}
+		c.finish()
 	})
 }

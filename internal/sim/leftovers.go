@@ -21,7 +21,7 @@ func (w *world) actClean(d *dice, key string) {
 		dir = jobs
 	}
 	if w.happens(key, "leftovers older than %s are cleaned up", older) {
-		w.clean(dir, older)
+		w.clean(dir, clean.Options{OlderThan: older, Superseded: d.bool()})
 	}
 }
 
@@ -32,7 +32,8 @@ type cleaning struct {
 }
 
 // clean starts a cleaning by the job's log below dir.
-func (w *world) clean(dir string, older time.Duration) *cleaning {
+func (w *world) clean(dir string, opt clean.Options) *cleaning {
+	opt.Variant = w.v.clean
 	w.stats.Cleanings++
 	c := &cleaning{run: &run{n: 1000 + w.stats.Cleanings, role: cleaner, p: w.s.process(fmt.Sprintf("clean%d", w.stats.Cleanings))}}
 	c.client = w.store.Client(c.p.name)
@@ -43,7 +44,7 @@ func (w *world) clean(dir string, older time.Duration) *cleaning {
 		job.Tables = append(job.Tables, clean.Table{Name: path.Base(l.root), Store: c.client, Root: l.root})
 	}
 	c.p.Go("clean", func() {
-		c.report, c.err = clean.Run(c.p, job, clean.Options{OlderThan: older, Variant: w.v.clean})
+		c.report, c.err = clean.Run(c.p, job, opt)
 		for _, p := range c.report.Places {
 			w.stats.Cleaned += len(p.Removed)
 		}
@@ -60,5 +61,5 @@ func (w *world) mayFail(err error) bool {
 	if errors.Is(err, errHard) || errors.Is(err, fs.ErrNoSpace) || errors.Is(err, fs.ErrUnavailable) || fault.ClassOf(err) == fault.User {
 		return true
 	}
-	return fault.ClassOf(err) == fault.Damage && w.damaged != ""
+	return fault.ClassOf(err) == fault.Damage && w.stats.Damages > 0
 }

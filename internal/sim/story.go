@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"staunch/account"
+	"staunch/clean"
 	"staunch/fs"
 	"staunch/fs/mem"
 )
@@ -441,7 +442,7 @@ func (w *world) call(r *run, op mem.Op) {
 		}
 	case final && d.p(1./80): // in the middle of a commit
 		if w.happens(key, "leftovers are cleaned up before %s does: %s", r.p.name, op) {
-			w.clean(w.dir, 0)
+			w.clean(w.dir, clean.Options{})
 			w.s.sleep(time.Duration(d.n(1000)) * time.Millisecond)
 		}
 	case r.role == cleaner && d.p(1./40): // the job goes on under it
