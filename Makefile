@@ -61,6 +61,9 @@ soak: build-failpoint ## 11 real minutes without a NameNode under a live topic; 
 sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
 	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)
 
+model: ## every schedule of the commit protocol within small bounds; writes the table of docs/design/model.md
+	$(GO) test -count=1 -timeout 60m -run TestScenarios ./internal/model -whole -rewrite -v | grep -v "^ *\(===\|---\|model_test\)"
+
 lint: ## layers, forbidden calls, pure protocols, gofmt, vet
 	$(GO) test -count=1 ./internal/lint
 	$(GO) vet -tags 'peer invariant' ./...
@@ -71,4 +74,4 @@ docs: ## reference pages from the option tables; fails in CI when they differ
 fmt: ## gofmt on all files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: help build build-failpoint unit demo install peers test bench crash soak sim lint docs fmt
+.PHONY: model help build build-failpoint unit demo install peers test bench crash soak sim lint docs fmt

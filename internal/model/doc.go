@@ -4,11 +4,14 @@
 //
 //	check.go      breadth-first search, hashed states, schedules
 //	state.go      the world: job logs, table logs, checkpoints, files, attempts, operators
-//	proto.go      an attempt: append, begin, claim, restore, going back, certificate, rename, verdict, done
-//	world.go      what no attempt decides: repairs, late and repeated requests, outsiders, cleaning, damage, power cuts
-//	props.go      what must hold, and how a schedule is told
+//	proto.go      an attempt: what it may do next
+//	world.go      what no attempt decides: late and repeated requests, outsiders, damage
+//	props.go      what must hold; show.go how a schedule is told
 //	regions.go    a model of its own: regions, stand-ins, aborted checkpoints
-//	scenarios.go  bounds and rules of each scenario
+//	append.go     placing an entry, claims; goback.go going back; commit.go certificate to done
+//	clean.go      the cleaning command; repair.go operators who replace lost files; cut.go power cuts
+//	canonical.go  states that nobody can tell apart
+//	scenarios.go  bounds of each scenario; scenarios_job.go several tables, going back, cleaning; rules.go the rule that is taken away
 //
 // Scenarios are named by what is expected of them: ok- the protocol; bad- a rule taken away, which must give a counterexample, or the model is too
 // weak; note- a rule taken away that another rule makes up for; reach- proof that an interesting state is reached at all.

@@ -272,6 +272,11 @@ func (t *turn) adopt(head uint8) {
 		up(head - 1)
 		if s.Cp[head-1].Gone == 1 && s.Cp[head-1].Copied == 0 {
 			s.Bad = badGone
+			for i := a.Begin; i < maxLog; i++ {
+				if s.Log[t.lg][i].Kind == kBegin { // a newer attempt went on: this one cannot read its state, and finds itself fenced
+					s.Bad, a.PC = badNone, pFenced
+				}
+			}
 		}
 	}
 	if j := s.job(t.lg, a.JR); j.adopt != 0 && s.Log[t.lg][j.adopt-1].Kind != kRewind && !m.KeptUnfinished {

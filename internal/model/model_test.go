@@ -1,9 +1,13 @@
 package model
 
 import (
+	"bytes"
 	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -11,34 +15,51 @@ var (
 	only     = flag.String("only", "", "comma-separated prefixes of scenario names; empty = all")
 	limit    = flag.Int("limit", 6_000_000, "with -whole: end a search after about so many states")
 	schedule = flag.Bool("schedule", false, "print the schedules found")
+	rewrite  = flag.Bool("rewrite", false, "with -whole: write the table into docs/design/model.md")
 )
 
-// quick is where a search ends without -whole.
-const quick = 150_000
+const (
+	// quick is where the search for a violation of the protocol ends without -whole.
+	quick = 150_000
+	page  = "../../docs/design/model.md"
+	from  = "<!-- results: make model -->\n"
+	to    = "<!-- end of results -->\n"
+	head  = "| scenario | rule | what | states | steps | depth | whole space | result |\n|---|---|---|---:|---:|---:|---|---|\n"
+)
 
+// TestScenarios looks for a schedule that breaks a promise, and for one that does where a rule is missing.
 func TestScenarios(t *testing.T) {
-	most := quick
-	if *whole {
-		most = *limit
-	}
-	for _, sc := range scenarios() {
-		if !wanted(sc.name) {
-			continue
-		}
-		n := most
-		if sc.caught { // a counterexample is found however deep it lies
-			n = *limit
-		}
-		t.Run(sc.name, func(t *testing.T) {
-			t.Parallel()
-			r := sc.run(n)
-			t.Log(sc.Row(r))
-			if what := sc.Unexpected(r); what != "" {
-				t.Errorf("%s\n%s", what, strings.Join(r.Trace, "\n"))
-			} else if *schedule && r.Violation != "" {
-				t.Log(strings.Join(r.Trace, "\n"))
+	all := scenarios()
+	rows := make([]string, len(all))
+	start := time.Now()
+	t.Run("all", func(t *testing.T) {
+		for i, sc := range all {
+			if !wanted(sc.name) {
+				continue
 			}
-		})
+			most := *limit
+			if !sc.caught && !*whole { // a counterexample is looked for however deep it lies
+				most = quick
+			}
+			t.Run(sc.name, func(t *testing.T) {
+				t.Parallel()
+				r := sc.run(most)
+				rows[i] = sc.Row(r)
+				t.Log(rows[i])
+				if what := sc.Unexpected(r); what != "" {
+					t.Errorf("%s\n%s", what, strings.Join(r.Trace, "\n"))
+				} else if *schedule && r.Violation != "" {
+					t.Log(strings.Join(r.Trace, "\n"))
+				}
+			})
+		}
+	})
+	if *whole && *only == "" {
+		table := head + strings.Join(rows, "\n") + "\n"
+		fmt.Print(table)
+		if *rewrite {
+			write(t, table, time.Since(start))
+		}
 	}
 }
 
@@ -52,4 +73,51 @@ func wanted(name string) bool {
 		}
 	}
 	return false
+}
+
+// write puts the table between the marks of the page.
+func write(t *testing.T, table string, took time.Duration) {
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(b, []byte(from))
+	_, after, ok2 := bytes.Cut(rest, []byte(to))
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the results", page)
+	}
+	when := fmt.Sprintf("%s, limit %d states, %s on a machine with other work.\n\n", time.Now().UTC().Format("2006-01-02"), *limit, took.Round(time.Second))
+	out := string(before) + from + when + table + to + string(after)
+	if err := os.WriteFile(page, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScenariosAreListed: the page names every scenario, and every rule that is taken away has its number.
+func TestScenariosAreListed(t *testing.T) {
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range scenarios() {
+		if !bytes.Contains(b, []byte("| "+sc.name+" |")) {
+			t.Errorf("%s does not name %s: run make model", page, sc.name)
+		}
+		if strings.HasPrefix(sc.name, "bad-") && ruleOf[sc.name] == "" {
+			t.Errorf("%s takes no rule away", sc.name)
+		}
+	}
+}
+
+// TestSchedulesReplay: a violation comes with a shortest schedule that leads to it.
+func TestSchedulesReplay(t *testing.T) {
+	for _, sc := range scenarios() {
+		if sc.name != "bad-overlap" {
+			continue
+		}
+		r := sc.run(quick)
+		if r.Violation == "" || len(r.Trace) != r.Depth+1 || strings.Contains(strings.Join(r.Trace, ""), "broken") {
+			t.Errorf("%s: %q in %d steps at depth %d\n%s", sc.name, r.Violation, len(r.Trace), r.Depth, strings.Join(r.Trace, "\n"))
+		}
+	}
 }

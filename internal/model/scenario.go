@@ -85,5 +85,5 @@ func (sc scenario) Row(r Result) string {
 	if w := sc.Unexpected(r); w != "" {
 		verdict = "**unexpected** " + verdict
 	}
-	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s | %s |", sc.name, sc.about, r.States, r.Edges, r.Depth, whole, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %d | %d | %d | %s | %s |", sc.name, ruleOf[sc.name], sc.about, r.States, r.Edges, r.Depth, whole, verdict)
 }

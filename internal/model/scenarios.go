@@ -8,6 +8,12 @@ func amended(c Config) Config {
 	return c
 }
 
+// answered is c where every request is answered: where a counterexample needs no lost answer, it is found sooner.
+func answered(c Config) Config {
+	c.LostReplies = false
+	return c
+}
+
 func with(c Config, f func(*Config)) Config { f(&c); return c }
 
 func scenarios() []scenario {
@@ -73,7 +79,7 @@ func scenarios() []scenario {
 	bad("bad-reread-job", "before lost only the job's log is read again, --take-over", with(takeOverRewind, func(c *Config) { c.RereadJobOnly = true }))
 	bad("bad-rewind-copy", "the target of a rewind is cleaned away by a late cleaner", with(logCleanRewind, func(c *Config) { c.RewindNoCopy = true }))
 	bad("bad-repair-sync", "a repair's placement is not made durable before it reports", with(repairCut, func(c *Config) { c.RepairUnsynced = true }))
-	bad("bad-old-claim", "a claim by an older epoch is placed behind a newer one", with(three1, func(c *Config) { c.RewindBy, c.MaxRewinds = 2, 1; c.OldClaims = true }))
+	bad("bad-old-claim", "a claim by an older epoch is placed behind a newer one", answered(with(three1, func(c *Config) { c.RewindBy, c.MaxRewinds = 2, 1; c.OldClaims = true })))
 
 	ended := func(s *State) bool { return s.job(job0, s.end(job0)).ended }
 	reach := func(name, about string, c Config, f func(*State) bool) {
@@ -87,7 +93,7 @@ func scenarios() []scenario {
 	reach("reach-second-repair", "ends, both repairs done, one replacement visible", repair, func(s *State) bool {
 		return ended(s) && s.Rep[0].PC == rOver && s.Rep[1].PC == rOver && s.File[0].Final > 1
 	})
-	reach("reach-rewound", "ends by the third attempt after the second stood still in the middle of the moves", rewind3, func(s *State) bool {
+	reach("reach-rewound", "ends by the third attempt after the second stood still in the middle of the moves", answered(rewind3), func(s *State) bool {
 		return ended(s) && s.Att[1].PC == pMoveFinal && s.Att[2].PC == pExited
 	})
 	reach("reach-cut", "ends after a power cut undid a rename", cut, func(s *State) bool {
@@ -133,9 +139,9 @@ func scenarios() []scenario {
 	bad("bad-rewind-staged", "rewind ignores staged replacements", with(repairRewind, func(c *Config) { c.Repairers = 1; c.RewindSkipsStaged = true }))
 	bad("bad-rewind-table", "rewind has no entry in the table's log", with(rewind, func(c *Config) { c.RewindNotInTable = true }))
 	bad("bad-rewind-one-place", "one successful move is enough", with(rewindCut, func(c *Config) { c.Attempts = 2; c.RewindOnePlace = true }))
-	bad("bad-rewind-unsynced", "moves of a rewind are not made durable", with(rewindCut, func(c *Config) { c.RewindUnsynced = true }))
+	bad("bad-rewind-unsynced", "moves of a rewind are not made durable", answered(with(rewindCut, func(c *Config) { c.RewindUnsynced = true })))
 	bad("bad-repair-name", "repair under a new name", with(repair, func(c *Config) { c.RepairNewName = true }))
 	bad("bad-repair-rewind", "a repair does not heed a rewind in the table's log", with(repairRewind, func(c *Config) { c.Repairers = 1; c.RepairIgnoresRewind = true }))
-	bad("bad-clean-epoch", "cleaning by epoch number only", with(clean, func(c *Config) { c.CleanByEpoch = true }))
+	bad("bad-clean-epoch", "cleaning by epoch number only", answered(with(clean, func(c *Config) { c.CleanByEpoch = true })))
 	return append(append(out, jobScenarios()...), regionScenarios()...)
 }

@@ -55,6 +55,7 @@ func jobScenarios() []scenario {
 	good("ok-clean-back", "the cleaning command while the second attempt goes back, 2 tables", cleanBack)
 	good("ok-clean-dirs", "the cleaning command, a second checkpoint directory with greater epochs takes over, the first one takes back", cleanDirs)
 	good("ok-clean-from", "the cleaning command, going on from the table in another directory", cleanFrom)
+	good("note-segment-early", "a segment is made before a checkpoint completes behind a going back: the order is put into the table's log again", with(logs, func(c *Config) { c.Attempts, c.SegmentEarly = 3, true }))
 	good("note-clean-certificates", "the cleaning command ignores what certificates name: their completes name it", with(cleanBack, func(c *Config) { c.CleanIgnoresCertificates = true }))
 	good("note-clean-logs-first", "the cleaning command reads the logs before it lists, one checkpoint directory: no fault", with(clean, func(c *Config) { c.CleanLogsFirst = true }))
 
@@ -63,16 +64,15 @@ func jobScenarios() []scenario {
 	bad("bad-lost-first", "a lost file stops the job before the other tables' files are committed", with(tables, func(c *Config) { c.Takes, c.LostStopsAtOnce = 1, true }))
 	bad("bad-ack-missing", "a checkpoint completes without a subtask's acknowledgement", with(subtasks, func(c *Config) { c.AckMissing = true }))
 	bad("bad-rewind-one-table", "a rewind has an entry in the first table's log only", with(rewind, func(c *Config) { c.RewindFirstTable, c.ChainUnchecked = true, true }))
-	bad("bad-rewind-unfinished", "a restart does not finish a rewind", with(rewind, func(c *Config) { c.Attempts, c.Tables, c.RewindNotFinished = 3, 1, true }))
-	bad("bad-foreign-rewind", "a rewind that another job log ordered is not finished", with(foreign, func(c *Config) { c.ForeignUnfinished = true }))
+	bad("bad-rewind-unfinished", "a restart does not finish a rewind", answered(with(rewind, func(c *Config) { c.Attempts, c.Tables, c.RewindNotFinished = 3, 1, true })))
+	bad("bad-foreign-rewind", "a rewind that another job log ordered is not finished", answered(with(foreign, func(c *Config) { c.ForeignUnfinished = true })))
 	bad("bad-keep-unfinished", "a certificate that is kept and not done is left as it is", with(keep, func(c *Config) { c.KeptUnfinished = true }))
 	bad("bad-from-greatest", "from the tables: the greatest position of any table counts", with(from, func(c *Config) { c.FromGreatest = true }))
-	bad("bad-segment-early", "a segment is made before a checkpoint completes behind a going back", with(logs, func(c *Config) { c.Attempts, c.Offsets, c.SegmentEarly = 3, 1, true }))
 	bad("bad-clean-completes", "the cleaning command ignores what completes name", with(clean, func(c *Config) { c.Attempts, c.CleanIgnoresCompletes = 2, true }))
-	bad("bad-clean-superseded", "the cleaning command ignores completes that a going back superseded", with(cleanBack, func(c *Config) { c.KeepOnly, c.CleanIgnoresSuperseded = true, true }))
-	bad("bad-clean-own-log", "the cleaning command asks its own job log only", with(cleanDirs, func(c *Config) { c.CleanOwnLog = true }))
+	bad("bad-clean-superseded", "the cleaning command ignores completes that a going back superseded", answered(with(cleanBack, func(c *Config) { c.KeepOnly, c.CleanIgnoresSuperseded = true, true })))
+	bad("bad-clean-own-log", "the cleaning command asks its own job log only", answered(with(cleanDirs, func(c *Config) { c.CleanOwnLog = true })))
 	bad("bad-clean-newest-claim", "the cleaning command asks the job log of the newest claim only", with(cleanDirs, func(c *Config) { c.LostReplies, c.CleanNewestClaim = false, true }))
-	bad("bad-clean-logs-first", "the cleaning command reads the logs before it lists, two checkpoint directories", with(cleanDirs, func(c *Config) { c.CleanLogsFirst = true }))
+	bad("bad-clean-logs-first", "the cleaning command reads the logs before it lists, two checkpoint directories", answered(with(cleanDirs, func(c *Config) { c.CleanLogsFirst = true })))
 
 	reach := func(name, about string, c Config, f func(*State) bool) {
 		c.Reach = f
