@@ -5,9 +5,11 @@ package hdfs
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"staunch/fault"
 	"staunch/fs/hdfs"
+	"staunch/test/peer/nnproxy"
 )
 
 // open has the job read so much that its files stand on HDFS before the checkpoint.
@@ -125,4 +127,60 @@ func TestQuota(t *testing.T) {
 			g.exact()
 		})
 	}
+}
+
+// TestBothAway: both NameNodes are killed while a job writes, and while it commits, for longer than the client's patience and the writer's. A
+// commit waits without end; a writer gives its file up, and the job reads again when somebody answers. No restart strategy is there.
+func TestBothAway(t *testing.T) {
+	p := newPair(t)
+	opt := hdfs.Options{}
+	opt.RPC.Patience, opt.RPC.CallTimeout = 2*time.Second, time.Second
+	g := playedJob(t, p, opt)
+	gone := func(method string) {
+		t.Helper()
+		rule := g.active().On(nnproxy.Match{Method: method, Path: below(g.table)}, nnproxy.Cut)
+		g.clock.forward()
+		if _, err := rule.Next(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		g.Kill("nn1", "KILL")
+		g.Kill("nn2", "KILL")
+	}
+	back := func() {
+		t.Helper()
+		g.Restart("nn1")
+		g.Restart("nn2")
+		g.Activate("nn2")
+	}
+
+	g.rows(10)
+	gone("rename2")
+	over := time.After(5 * opt.RPC.Patience)
+	select {
+	case <-over: // the commit has asked several times
+	case <-g.done:
+		t.Fatalf("the job ended with the NameNodes: %v\n%s", g.err, g.log)
+	}
+	back()
+	g.committed(g.next)
+	g.next++
+	if st := g.job.Status(); st.Restarts != 0 {
+		t.Errorf("the commit did not wait:\n%s", g.log)
+	}
+
+	g.before = g.k.filled * partitions
+	g.k.fill(10)
+	g.awaits("all records", func(s status) bool { return s.Records == int64(g.k.filled*partitions) })
+	gone("create")
+	for tick := time.NewTicker(opt.RPC.Patience + opt.RPC.CallTimeout); g.job.Status().Restarts == 0; <-tick.C {
+		g.clock.ahead.Add(int64(61 * time.Second)) // the writer's patience is over when it has asked once more
+	}
+	g.restarted(2) // the second time while nobody answers
+	back()
+	g.hasRead()
+	if int(g.job.Status().LastCheckpoint) < g.next {
+		g.checkpoint()
+	}
+	g.exact()
+	t.Logf("restarts while no NameNode answered, none of which counted: %d", g.job.Status().Restarts)
 }
