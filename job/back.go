@@ -164,6 +164,11 @@ func (j *Job) preview() error {
 			return err
 		}
 		c := tb.t.State().Claim
+		if j.store.Newer(c) { // its begin may have come since the log was read
+			if err := j.store.Load(); err != nil {
+				return err
+			}
+		}
 		if j.store.Newer(c) {
 			if c.Log != j.logURI() && !j.spec.TakeOver {
 				return fault.Userf("table %s was claimed by epoch %d of this job with the log %s, of which %s is an older copy", root, c.Epoch, c.Log, j.store.Dir()).
