@@ -310,19 +310,54 @@ func (c *cleaner) log(store fs.FS, dir, ext string) *log.Log {
 // their attempts have ended and nothing names them.
 func Leftovers(e env.Env, job Job, t Table, listed []string, stopped func() bool) ([]string, error) {
 	c := &cleaner{env: e, job: job, opt: Options{Stopped: stopped}}
-	if err := c.alone(t); err != nil {
-		return nil, err
-	}
 	l := Listing{Root: t.Root}
 	for _, p := range listed {
 		l.Temporary = append(l.Temporary, Found{Path: p})
+	}
+	return c.leftovers(t, l, 0)
+}
+
+// Own removes the pending files that epoch mine, which is the process's own, has left in a table, and nothing else. REQUIRES: it writes nothing at the
+// moment, and knows what became of every complete that it tried to append.
+func Own(e env.Env, job Job, t Table, mine account.Epoch, stopped func() bool) (removed int, err error) {
+	c := &cleaner{env: e, job: job, opt: Options{Stopped: stopped}}
+	l := Listing{Root: t.Root}
+	all, err := c.walk(t.Store, path.Join(t.Root, temporary))
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range all {
+		n, ok := account.ParseFileName(strings.TrimSuffix(path.Base(f.Path), account.PendingSuffix))
+		if ok && n.Epoch == mine && !f.Dir && !f.Symlink {
+			l.Temporary = append(l.Temporary, f)
+		}
+	}
+	if len(l.Temporary) == 0 {
+		return 0, nil
+	}
+	paths, err := c.leftovers(t, l, mine)
+	for _, p := range paths {
+		if derr := c.delete(t.Store, p); derr != nil {
+			err = errors.Join(err, derr)
+			continue
+		}
+		removed++
+	}
+	return removed, err
+}
+
+// leftovers reads the logs and gives the pending files of a listing that may go.
+func (c *cleaner) leftovers(t Table, l Listing, mine account.Epoch) ([]string, error) {
+	if err := c.alone(t); err != nil {
+		return nil, err
 	}
 	s, err := c.readTable(t)
 	if err != nil {
 		return nil, err
 	}
+	s.Mine = mine
 	var out []string
-	for _, r := range Judge(l, s, e.Now(), 0).Remove {
+	for _, r := range Judge(l, s, c.env.Now(), 0).Remove {
 		if r.Kind == Pending {
 			out = append(out, r.Path)
 		}

@@ -101,6 +101,8 @@ type State struct {
 	Folders map[string]bool
 	// Completed is the newest completed checkpoint under the log that owns the table now.
 	Completed account.CheckpointID
+	// Mine, if not 0, is the epoch of the process that asks, which writes nothing at the moment.
+	Mine account.Epoch
 	// Last is the number of the newest entry of the table's log, Archives the names that segments give.
 	Last     int64
 	Archives map[string]bool
@@ -109,7 +111,7 @@ type State struct {
 // over reports whether an epoch is over, and if not, why.
 func (s *State) over(e account.Epoch) (Reason, bool) {
 	for i := range s.Owners {
-		if o := &s.Owners[i]; !o.over(e) {
+		if o := &s.Owners[i]; !o.over(e) && !(o.Own && e == s.Mine && e == o.Newest) {
 			if o.Own {
 				return Running, false
 			}

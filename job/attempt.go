@@ -75,6 +75,8 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	}
 	if n == 0 {
 		j.countDirty()
+	} else {
+		j.sweepOwn()
 	}
 	if newest != nil && newest.Final {
 		return Finished, true, j.store.End(newest.ID)
@@ -378,6 +380,7 @@ func (a *attempt) handle(e event) {
 		a.tasks[e.task].stopped = true
 	case evAppended:
 		a.appending = false
+		a.appended(e.err)
 		if e.err != nil {
 			if classify(e.err) == fault.Transient && (a.spec.Variant.UnknownIsFailed || !errors.Is(e.err, log.ErrUnknown)) {
 				a.perform(a.machine.AppendFailed(cp.ID(e.id), e.err.Error(), now))
@@ -665,6 +668,7 @@ func (a *attempt) tearDown() {
 				a.tasks[e.task].stopped = true
 			case evAppended:
 				a.appending = false
+				a.appended(e.err)
 			case evCommitted:
 				a.commits--
 				a.addCounters(e.counters)

@@ -164,8 +164,8 @@ func (j *Job) preview() error {
 			return err
 		}
 		c := tb.t.State().Claim
-		if j.store.Newer(c) { // its begin may have come since the log was read
-			if err := j.store.Load(); err != nil {
+		if j.store.Newer(c) { // an older copy, unless another process has begun just now
+			if err := errors.Join(j.store.Load(), j.mayBegin()); err != nil {
 				return err
 			}
 		}

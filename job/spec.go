@@ -134,6 +134,7 @@ type Job struct {
 	tables map[string]*table
 	begun  bool
 	hasRun bool // an attempt of this process got as far as reading
+	unsure bool // a complete that this process tried to append may still come to stand
 	// back is what the start asks for, nil for the newest checkpoint; wentBack that nothing is left to do for it but to finish it.
 	back     *back
 	wentBack bool

@@ -10,6 +10,7 @@ import (
 
 	"staunch/account"
 	"staunch/clean"
+	"staunch/fs"
 	"staunch/fs/mem"
 	"staunch/job"
 	"staunch/log"
@@ -287,5 +288,70 @@ func TestCleanSupersededBehindSegment(t *testing.T) {
 			c.failf("%d before, left %v %+v", n, c.supersededFiles(), x.report.Places[0].Left)
 		}
 		c.finish()
+	})
+}
+
+// TestOwnLeftovers: after a failure a process removes what its own attempts left, once what was promised is committed: on a full disk they would add
+// up. What a complete may still name stays: one whose outcome was unknown comes to stand late.
+func TestOwnLeftovers(t *testing.T) {
+	t.Run("disk full", func(t *testing.T) {
+		holds(t, func(c *script) {
+			c.begin()
+			full := false
+			c.answers = func(op mem.Op) mem.Effect {
+				if full && op.Kind == mem.Sync && strings.HasSuffix(op.Path, ".pending") {
+					return mem.Effect{Kind: mem.Fail, Err: fs.ErrNoSpace}
+				}
+				return mem.Effect{}
+			}
+			c.rows(5, "a")
+			c.checkpoint()
+			full = true
+			c.rows(5, "a")
+			c.rows(5, "b")
+			most := 0
+			c.looks = append(c.looks, func(op mem.Op) {
+				if op.Kind == mem.Create {
+					most = max(most, len(c.pending()))
+				}
+			})
+			c.until("some restarts", func() bool { return c.last.job.Status().Restarts > 4 })
+			full = false
+			c.checkpoint()
+			c.sees("at last", 0, 15)
+			if most > 4 { // two of this try, two of the one before
+				c.failf("%d files were there at a time", most)
+			}
+			c.finish()
+		})
+	})
+	t.Run("unknown complete", func(t *testing.T) {
+		story := func(c *script) {
+			c.begin()
+			c.rows(5, "a")
+			late, staged := -1, ""
+			c.answers = func(op mem.Op) mem.Effect {
+				switch {
+				case late < 0 && op.Kind == mem.Rename && strings.HasPrefix(op.To, jobs):
+					late, staged = c.store.LateCount(), op.Path
+					return mem.Effect{Kind: mem.Fail, Err: errHard}
+				case staged != "" && (op.Path == staged || path.Dir(op.Path) == path.Dir(staged)) && (op.Kind == mem.Rename || op.Kind == mem.Stat || op.Kind == mem.Delete):
+					return mem.Effect{Kind: mem.Fail, Err: errHard} // it gives up without knowing
+				}
+				return mem.Effect{}
+			}
+			c.until("it has failed", func() bool { return c.last.job.Status().Restarts > 0 })
+			staged = ""
+			c.answers = nil
+			c.until("it runs again", func() bool { return c.last.job.Status().Phase == "RUNNING" })
+			c.must(c.store.Repeat(late)) // the request comes to be carried out, and the process dies
+			c.kill(c.last)
+			c.begin()
+			c.rows(5, "a")
+			c.checkpoint()
+			c.sees("at last", 0, 10)
+			c.finish()
+		}
+		holds(t, story)
 	})
 }
