@@ -1,0 +1,209 @@
+package story
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"staunch/account"
+	"staunch/commit"
+	"staunch/fault"
+	"staunch/fs"
+)
+
+// State is what has become of a file.
+type State string
+
+// The states.
+const (
+	Visible    State = "visible"    // readers of the table see it
+	Pending    State = "pending"    // promised, and on its way
+	Lost       State = "lost"       // a commit found it in neither place
+	Gone       State = "gone"       // it was visible and is not there any more
+	Superseded State = "superseded" // taken out by a rewind
+	Uncertain  State = "uncertain"  // the store does not say
+)
+
+// File is a file that a certificate names.
+type File struct {
+	Job   string `json:"job"`
+	Table string `json:"table"`
+	// Pending and Final are its two places, without the store's name.
+	Pending    string               `json:"pending"`
+	Final      string               `json:"final"`
+	Partition  string               `json:"partition,omitempty"`
+	Checkpoint account.CheckpointID `json:"checkpoint"`
+	Epoch      account.Epoch        `json:"epoch"`
+	Task       int                  `json:"task"`
+	Rows       int64                `json:"rows"`
+	Length     int64                `json:"length"`
+	Offsets    map[string]string    `json:"offsets,omitempty"`
+	// Verdict is the commit's, empty if it is not done; Done when, and by which epoch.
+	Verdict account.Verdict `json:"verdict,omitempty"`
+	Done    time.Time       `json:"done,omitzero"`
+	DoneBy  account.Epoch   `json:"done_by,omitempty"`
+	// Promised is when its checkpoint was completed.
+	Promised time.Time `json:"promised"`
+	State    State     `json:"state"`
+	// Accepted: a person let the job go on without it.
+	Accepted bool `json:"accepted,omitempty"`
+
+	file *account.File
+}
+
+// missing reports whether the file is not where it should be.
+func (f *File) missing() bool { return f.State == Lost || f.State == Gone }
+
+// maxLooks bounds how many files are looked for in the store.
+const maxLooks = 20_000
+
+// fileOf makes a File of a certificate's i-th.
+func fileOf(tb Table, c *commit.Recorded, i int) File {
+	f := &c.Files[i]
+	out := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Pending: f.Pending, Final: f.Final, Partition: f.Partition, Checkpoint: c.Checkpoint, Epoch: c.Epoch,
+		Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: c.Time, Accepted: len(c.Accepted) > 0, file: f}
+	if len(f.Offsets) > 0 {
+		out.Offsets = map[string]string{}
+		for _, o := range f.Offsets {
+			out.Offsets[o.Split] = o.Set.String()
+		}
+	}
+	if c.Done != nil {
+		out.Done, out.DoneBy = c.Done.Time, c.Done.Epoch
+		if i < len(c.Done.Verdicts) {
+			out.Verdict = c.Done.Verdicts[i]
+		}
+	}
+	return out
+}
+
+// taskOf is the subtask in a file's name, -1 if it does not say.
+func taskOf(p string) int {
+	if n, ok := account.ParseFileName(strings.TrimSuffix(path.Base(p), account.PendingSuffix)); ok {
+		return n.Subtask
+	}
+	if _, rest, ok := strings.Cut(p, "/task-"); ok { // of a version that named folders
+		var k int
+		if _, err := fmt.Sscanf(rest, "%d", &k); err == nil {
+			return k
+		}
+	}
+	return -1
+}
+
+// look finds the state of a file.
+func (f *File) look(tb Table, c *commit.Recorded) {
+	if c.Superseded > 0 {
+		f.State = Superseded
+		return
+	}
+	size, there, known := exists(tb.Store, f.Final)
+	switch {
+	case !known:
+		f.State = Uncertain
+		return
+	case there && size == f.Length:
+		f.State = Visible
+		return
+	}
+	_, waits, known := exists(tb.Store, f.Pending)
+	if !known {
+		f.State = Uncertain
+		return
+	}
+	switch {
+	case waits && c.Done == nil:
+		f.State = Pending
+	case f.Verdict == account.Lost || c.Done == nil:
+		// It may have moved between the two looks.
+		if size, there, _ = exists(tb.Store, f.Final); there && size == f.Length {
+			f.State = Visible
+			return
+		}
+		f.State = Lost
+	default:
+		f.State = Gone
+	}
+}
+
+// wants reports whether a certificate's file is asked for.
+func (q *Query) wants(c *commit.Recorded, f *account.File) bool {
+	switch {
+	case q.Path != "":
+		p := strings.TrimRight(bare(q.Path), "/")
+		return below(f.Final, p) || below(f.Pending, p)
+	case q.Prefix != "":
+		p := bare(q.Prefix)
+		return strings.HasPrefix(f.Final, p) || strings.HasPrefix(f.Pending, p)
+	case q.Record != nil:
+		return holds(f, *q.Record)
+	case q.Checkpoint != 0:
+		return c.Checkpoint == q.Checkpoint && (q.Task < 0 || taskOf(f.Final) == q.Task)
+	}
+	// Nothing in particular: what is wrong.
+	return c.Done == nil || c.Done.Counters.Lost > 0
+}
+
+// holds reports whether a file has the record.
+func holds(f *account.File, r Record) bool {
+	for _, o := range f.Offsets {
+		if o.Split != r.Split {
+			continue
+		}
+		for _, run := range o.Set.Runs {
+			if run.From <= r.Offset && r.Offset < run.To {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// table reads a table's log.
+func (t *teller) table(tb Table) error {
+	q := &t.Query
+	where := newWhere(tb, q.Record)
+	_, err := commit.History(t.Env, tb.Store, tb.Root, tb.Job, func(c *commit.Recorded) error {
+		where.certificate(c)
+		var mine []File
+		for i := range c.Files {
+			if !q.wants(c, &c.Files[i]) {
+				continue
+			}
+			f := fileOf(tb, c, i)
+			if len(t.out.Files)+len(mine) < maxLooks {
+				f.look(tb, c)
+			} else {
+				f.State = Uncertain
+			}
+			if q.Path == "" && q.Prefix == "" && q.Record == nil && q.Checkpoint == 0 && f.State == Visible {
+				continue
+			}
+			if !q.Since.IsZero() && !f.Done.IsZero() && f.Done.Before(q.Since) || !q.Until.IsZero() && f.Promised.After(q.Until) {
+				continue
+			}
+			mine = append(mine, f)
+		}
+		if q.Checkpoint != 0 && c.Checkpoint == q.Checkpoint {
+			t.out.Grids = append(t.out.Grids, t.grid(tb, c, mine))
+		}
+		where.files(mine)
+		t.out.Files = append(t.out.Files, mine...)
+		return nil
+	})
+	if fault.ClassOf(err) == fault.Damage {
+		t.note("log of table %s: %v", tb.Root, err)
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("log of table %s: %w", tb.Root, err)
+	}
+	if q.Record != nil {
+		t.out.Found = append(t.out.Found, where.answer())
+	}
+	if q.Checkpoint != 0 && !t.hasGrid(tb) {
+		t.out.Grids = append(t.out.Grids, t.gridOfTrace(tb))
+	}
+	return nil
+}
