@@ -298,7 +298,7 @@ type clock struct {
 }
 
 func (c *clock) Now() time.Time          { return c.now }
-func (c *clock) NewSignal() env.Signal   { return tick{c} }
+func (c *clock) NewSignal() env.Signal   { return tick{c, make(chan struct{}, 1)} }
 func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
 func (c *clock) Rand(b []byte) {
 	c.seed++
@@ -306,10 +306,24 @@ func (c *clock) Rand(b []byte) {
 	binary.LittleEndian.PutUint64(b, c.seed)
 }
 
-type tick struct{ c *clock }
+// tick waits in the clock's time for as long as it is told, and else until it is raised.
+type tick struct {
+	c      *clock
+	raised chan struct{}
+}
 
-func (t tick) Notify() {}
+func (t tick) Notify() {
+	select {
+	case t.raised <- struct{}{}:
+	default:
+	}
+}
+
 func (t tick) Wait(d time.Duration) bool {
+	if d < 0 {
+		<-t.raised
+		return true
+	}
 	t.c.advance(d)
 	return false
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -536,6 +537,33 @@ func TestFailures(t *testing.T) {
 				t.Error(err, b.store.handles)
 			}
 		})
+	}
+}
+
+// TestManyDurableAtOnce: files are made durable side by side; each of them is, and after an error in one no handle is left.
+func TestManyDurableAtOnce(t *testing.T) {
+	for _, failing := range []int32{-1, 1, 20, 60} {
+		b := newBench(t, stringKeys("p"))
+		w := b.writer()
+		b.write(w, b.batch(0, span(0, 60), func(i int64) []*string { return value(fmt.Sprint("v", i)) }))
+		var syncs atomic.Int32
+		b.store.fail = func(op, _ string) error {
+			if op == "sync" && syncs.Add(1) == failing {
+				return fs.ErrUnavailable
+			}
+			return nil
+		}
+		out, durable, err := w.Prepare(7)
+		if err != nil || len(out) != 60 {
+			t.Fatal(len(out), err)
+		}
+		err = durable()
+		if failing < 0 && (err != nil || syncs.Load() != 60) || failing > 0 && (fault.ClassOf(err) != fault.Outage || !errors.Is(err, fs.ErrUnavailable)) {
+			t.Errorf("failure at %d: %v after %d", failing, err, syncs.Load())
+		}
+		if b.store.handles != 0 {
+			t.Errorf("failure at %d: %d handles are open", failing, b.store.handles)
+		}
 	}
 }
 
