@@ -370,7 +370,9 @@ func (t *teller) nobody(c *Cause, l life) {
 		c.Kind, c.ToDo = Unknown, "give the NameNodes' audit logs of that time: --audit-log FILE (once for each NameNode); on another store, its access log"
 		return
 	}
-	if gaps := t.out.Audit.Gaps(since, l.missing); len(gaps) > 0 {
+	gaps := t.out.Audit.Gaps(since, l.missing)
+	gaps = slices.DeleteFunc(gaps, func(g namenode.Span) bool { return g.To.Sub(g.From) < slack })
+	if len(gaps) > 0 {
 		c.Kind = Failover
 		c.For = append(c.For, fmt.Sprintf("no audit log that was given has lines from %s to %s", stamp(gaps[0].From), stamp(gaps[0].To)))
 		if s := t.switched(since, l.missing); s != "" {

@@ -1,0 +1,372 @@
+package story
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"staunch/account"
+	"staunch/commit"
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fs"
+	"staunch/fs/mem"
+	"staunch/trace"
+)
+
+// world is a job that writes one table, with its trace, on a store in memory.
+type world struct {
+	t     *testing.T
+	env   *env.Real
+	store fs.FS
+	rec   *trace.Recorder
+	scope trace.Scope
+	data  fs.FS
+	table *commit.Table
+	next  account.CheckpointID
+	chain account.ChainEnd
+	files [][]account.File
+}
+
+const root, job = "/w/orders", "dump"
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, env: &env.Real{}, store: mem.New().Client("a"), next: 4608}
+	t.Cleanup(w.env.Join)
+	w.rec = trace.New(trace.Options{Env: w.env, Store: w.store, Dir: "/ck/dump/trace", Job: job, Host: "h1", User: "etl", PID: 7, MaxBytes: 1 << 24, Log: slog.New(slog.DiscardHandler)})
+	w.scope.Task, w.scope.Looks = trace.NoTask, true
+	w.data = w.rec.Store(w.store, &w.scope)
+	w.must(w.store.MkdirAll(commit.Dir(root, job)))
+	w.must(w.store.MkdirAll(w.path("_DUMP_TEMPORARY")))
+	w.rec.Begin(7)
+	w.table = commit.Open(w.env, w.data, root, commit.Owner{Job: job, LogID: "l", LogPath: "/ck/dump/log", Epoch: 7}, commit.Variant{}, slog.New(slog.DiscardHandler))
+	w.must(w.table.Claim(nil))
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) path(rel string) string { return path.Join(root, rel) }
+
+// write makes the files of the next checkpoint: tasks 0 and 1, each a file of 10 records of its own partition; task 2 writes nothing.
+func (w *world) write() []account.File {
+	w.t.Helper()
+	n := len(w.files)
+	var out []account.File
+	for k := range 2 {
+		data := w.rec.Store(w.store, &trace.Scope{Task: k})
+		dir := w.path(fmt.Sprintf("_DUMP_TEMPORARY/cp-%d/task-%d", w.next, k))
+		w.must(data.MkdirAll(dir))
+		name := account.FileName{Job8: account.Job8(job), Subtask: k, Checkpoint: w.next, Epoch: 7, Seq: n, Rand: fmt.Sprintf("%024x", 16*n+k), Ext: "json"}.String()
+		f := account.File{Pending: dir + "/" + name + account.PendingSuffix, Final: w.path("dt=1/" + name), Partition: "dt=1", Length: 5, Rows: 10}
+		var set account.Set
+		set.AddRun(int64(20*n+10*k), int64(20*n+10*k+10))
+		f.Offsets = []account.Offsets{{Split: "orders-0", Set: set}}
+		h, err := data.Create(f.Pending)
+		w.must(err)
+		_, err = h.Write([]byte("12345"))
+		w.must(errors.Join(err, h.Sync(), h.Close()))
+		out = append(out, f)
+	}
+	for k := range 3 {
+		w.rec.Add(trace.Record{Op: trace.Prepare, Checkpoint: w.next, Task: k})
+	}
+	w.files = append(w.files, out)
+	return out
+}
+
+// commit commits the newest files.
+func (w *world) commit() error {
+	w.t.Helper()
+	n := len(w.files) - 1
+	w.scope.For(w.next)
+	cert := account.Certificate{LogID: "l", Job: job, Epoch: 7, Checkpoint: w.next, Complete: fmt.Sprint("complete", w.next), Time: w.env.Now().UTC(), Files: w.files[n],
+		Ranges: []account.Range{{Split: "orders-0", From: int64(20 * n), To: int64(20*n + 23), Filtered: 3}}}
+	if n > 0 {
+		cert.Ranges[0].From, cert.Ranges[0].To, cert.Ranges[0].Filtered = int64(20*n), int64(20*n+20), 0
+	}
+	res, err := w.table.Commit(cert, w.chain)
+	w.chain = res.Certificate
+	w.next++
+	return err
+}
+
+func (w *world) tell(q Query, audit ...string) *Story {
+	w.t.Helper()
+	w.rec.Flush()(time.Minute)
+	w.env.Join()
+	if q.Task == 0 {
+		q.Task = trace.NoTask
+	}
+	o := Options{Env: w.env, Stores: oneStore{w.store}, Jobs: []Job{{ID: job, Store: w.store, Folder: "/ck/dump"}}, Tables: []Table{{job, w.store, root}}, Query: q}
+	for i, text := range audit {
+		p := fmt.Sprintf("/audit-%d-%d.log", i, w.env.Now().UnixNano())
+		h, err := w.store.Create(p)
+		w.must(err)
+		_, err = h.Write([]byte(text))
+		w.must(errors.Join(err, h.Close()))
+		o.AuditLogs = append(o.AuditLogs, p)
+	}
+	s, err := Tell(o)
+	w.must(err)
+	var text, lines bytes.Buffer
+	w.must(s.Text(&text, nil))
+	w.must(s.JSON(&lines))
+	for l := range strings.Lines(lines.String()) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(l), &v); err != nil || v["kind"] == nil {
+			w.t.Fatalf("no JSON object with a kind: %s", l)
+		}
+	}
+	return s
+}
+
+type oneStore struct{ f fs.FS }
+
+func (o oneStore) Resolve(p string) (fs.FS, string, error) { return o.f, p, nil }
+
+// ahead is by how much the NameNode's clock is ahead in the tests.
+const ahead = 2*time.Hour + 700*time.Millisecond
+
+// line makes a line of an audit log; at is by the job's clock.
+func line(at time.Time, user, ip, cmd, src, dst string) string {
+	return fmt.Sprintf("%s INFO FSNamesystem.audit: allowed=true\tugi=%s (auth:SIMPLE)\tip=/%s\tcmd=%s\tsrc=%s\tdst=%s\tperm=null\tproto=rpc\n",
+		at.Add(ahead).UTC().Format("2006-01-02 15:04:05,000"), user, ip, cmd, src, dst)
+}
+
+// ours makes the lines that the NameNode has of what the trace has.
+func (w *world) ours() string {
+	w.t.Helper()
+	w.rec.Flush()(time.Minute)
+	tr, err := trace.Read(w.store, "/ck/dump/trace")
+	w.must(err)
+	var b strings.Builder
+	for _, e := range tr.Entries {
+		if cmd := auditCmd[e.Op]; cmd != "" && e.Outcome == trace.OK && e.Op != trace.Append {
+			dst := "null"
+			if e.To != "" {
+				dst = e.To
+			}
+			b.WriteString(line(at(e.Record.Time), "etl", "10.0.0.1", cmd, e.Path, dst))
+		}
+	}
+	return b.String()
+}
+
+// vanish writes a checkpoint of which one pending file is taken away, and lets the commit find that.
+func (w *world) vanish() (f account.File, taken time.Time) {
+	w.t.Helper()
+	files := w.write()
+	w.must(w.store.Delete(files[1].Pending)) // not by the traced store: somebody else
+	taken = w.env.Now()
+	if err := w.commit(); fault.ClassOf(err) != fault.Lost {
+		w.t.Fatal("the file is not lost:", err)
+	}
+	return files[1], taken
+}
+
+func (w *world) cause(s *Story) Cause {
+	w.t.Helper()
+	if len(s.Causes) != 1 {
+		w.t.Fatalf("%d causes", len(s.Causes))
+	}
+	return s.Causes[0]
+}
+
+// TestCauses: each way to lose a file is told from the others, with what speaks for it.
+func TestCauses(t *testing.T) {
+	w := newWorld(t)
+	early := w.env.Now().Add(-10 * time.Minute)
+	w.rec.Add(trace.Record{Time: early.UnixMicro(), Op: trace.Create, Path: root + "/early", Task: trace.NoTask})
+	w.write()
+	w.must(w.commit())
+	lost, taken := w.vanish()
+	missed := w.env.Now()
+	dir := path.Dir(lost.Pending)
+	own := w.ours()
+	created := taken.Add(-20 * time.Millisecond) // the first delete came before it
+	for i := range w.entries() {
+		if e := w.entries()[i]; e.Op == trace.Create && bare(e.Path) == lost.Pending {
+			created = at(e.Record.Time)
+		}
+	}
+	q := Query{Path: lost.Final}
+	noise := strings.Repeat(line(taken, "etl", "10.0.0.1", "getfileinfo", dir, "null"), 3)
+	for name, c := range map[string]struct {
+		audit []string
+		kind  Kind
+		says  []string
+	}{
+		"a delete that came late": {[]string{own + noise + line(created.Add(-time.Second), "etl", "10.0.0.1", "delete", dir, "null") +
+			line(taken, "etl", "10.0.0.1", "delete", dir, "null")}, LateDelete, []string{"the same client had deleted the same path", "client that also wrote", "no attempt of the job recorded", "folder above it"}},
+		"its only trace is the late one": {[]string{own + line(taken, "etl", "10.0.0.1", "delete", path.Dir(dir), "null")}, LateDelete, []string{"client that also wrote"}},
+		"another writer of the same kind, twice": {[]string{own + line(created.Add(-time.Second), "flink", "10.0.0.2", "delete", dir, "null") +
+			line(created.Add(-500*time.Millisecond), "flink", "10.0.0.2", "mkdirs", dir, "null") + line(taken, "flink", "10.0.0.2", "delete", dir, "null")}, LateDelete,
+			[]string{"mkdirs " + dir + " was made there in between"}},
+		"somebody":                     {[]string{own + line(taken, "anna", "10.0.0.9", "delete", lost.Pending, "null")}, Foreign, []string{"anna@10.0.0.9", "not the client that wrote", "10.0.0.1"}},
+		"somebody who moves":           {[]string{own + line(taken, "anna", "10.0.0.9", "rename", root+"/_DUMP_TEMPORARY", "/user/anna/.Trash/Current")}, Foreign, []string{"/user/anna/.Trash/Current"}},
+		"a rule that removes old ones": {[]string{own + strings.Repeat(line(taken.Add(-time.Second), "cleaner", "10.0.0.8", "delete", root+"/_DUMP_TEMPORARY/cp-12", "null"), 4) + line(taken, "cleaner", "10.0.0.8", "delete", dir, "null")}, Cleaner, []string{"4 other paths"}},
+		"nobody in a whole log":        {[]string{own + line(taken.Add(-time.Minute), "anna", "10.0.0.9", "getfileinfo", "/", "null") + line(missed.Add(time.Second), "x", "10.0.0.9", "getfileinfo", "/", "null")}, Unknown, []string{"nobody deleted"}},
+		"a log that ends too early":    {[]string{line(early, "etl", "10.0.0.1", "create", root+"/early", "null")}, Failover, []string{"no audit log that was given has lines from"}},
+		"no log":                       {nil, Unknown, []string{"was missed at"}},
+		"only lines that are none":     {[]string{"hello\nworld\n"}, Failover, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			s := w.tell(q, c.audit...)
+			got := w.cause(s)
+			all := strings.Join(got.For, "\n") + "\n" + got.Who + "\n" + got.ToDo
+			if got.Kind != c.kind || got.File != lost.Final || got.Offsets["orders-0"] != "30..39" || got.Rows != 10 {
+				t.Errorf("%s, want %s\n%s", got.Kind, c.kind, all)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(all, want) {
+					t.Errorf("nothing says %q:\n%s", want, all)
+				}
+			}
+			if got.audit != nil {
+				marks := 0
+				for _, e := range s.Events {
+					if e.Mark == got.Kind.Title() {
+						marks++
+					}
+				}
+				if d := got.Time.Sub(taken).Abs(); d > 200*time.Millisecond || marks != 1 {
+					t.Errorf("it is %v off the job's clock, %d marks in the time line", d, marks)
+				}
+			}
+		})
+	}
+}
+
+func (w *world) entries() []trace.Entry {
+	w.t.Helper()
+	tr, err := trace.Read(w.store, "/ck/dump/trace")
+	w.must(err)
+	return tr.Entries
+}
+
+// TestUnanswered: without an audit log, a delete that was never answered is the likely cause.
+func TestUnanswered(t *testing.T) {
+	w := newWorld(t)
+	w.rec.Add(trace.Record{Op: trace.DeleteDir, Path: root + "/_DUMP_TEMPORARY/cp-4608/task-1", Task: 1, Outcome: trace.Unavailable})
+	lost, _ := w.vanish()
+	c := w.cause(w.tell(Query{Path: lost.Pending}))
+	if c.Kind != LateDelete || !strings.Contains(strings.Join(c.For, " "), "never got an answer") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestGrid: a checkpoint's grid has each task and partition, what was lost, and what wrote nothing.
+func TestGrid(t *testing.T) {
+	w := newWorld(t)
+	w.write()
+	w.must(w.commit())
+	w.vanish()
+	s := w.tell(Query{Checkpoint: 4609})
+	if len(s.Grids) != 1 {
+		t.Fatalf("%d grids", len(s.Grids))
+	}
+	g := s.Grids[0]
+	got := fmt.Sprint(g.Tasks, g.Partitions, g.Cells)
+	if want := "[0 1 2] [dt=1] [[renamed] [LOST] [wrote nothing]]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var b bytes.Buffer
+	w.must(s.Text(&b, nil))
+	for _, want := range []string{"task 1  LOST", "task 2  wrote nothing", "being committed", "most likely cause: unknown", "orders-0 offsets 30..39", "rename"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if got := fmt.Sprint(w.tell(Query{Checkpoint: 4608}).Grids[0].Cells); got != "[[renamed] [renamed] [wrote nothing]]" {
+		t.Error(got)
+	}
+	w.write() // of a checkpoint that is never completed
+	if g := w.tell(Query{Checkpoint: 4610}).Grids[0]; fmt.Sprint(g.Cells) != "[[created] [created] [wrote nothing]]" || g.Certificate != 0 {
+		t.Errorf("%+v", g)
+	}
+	if g := w.tell(Query{Checkpoint: 99}).Grids[0]; !strings.Contains(g.Text, "neither") {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestWhere: each answer to "where is this record, or what took it".
+func TestWhere(t *testing.T) {
+	w := newWorld(t)
+	ask := func(split string, o int64) Whereabouts {
+		t.Helper()
+		s := w.tell(Query{Record: &Record{split, o}})
+		if len(s.Found) != 1 {
+			t.Fatalf("%d answers", len(s.Found))
+		}
+		return s.Found[0]
+	}
+	first := w.write()
+	w.must(w.commit())
+	if got := ask("orders-0", 13); got.State != "visible" || got.File.Final != first[1].Final || got.Checkpoint != 4608 {
+		t.Errorf("%+v", got)
+	}
+	for o, want := range map[int64]string{21: "filtered", 23: "not consumed", 1000: "not consumed"} {
+		if got := ask("orders-0", o); got.State != want {
+			t.Errorf("%d: %s: %s", o, got.State, got.Text)
+		}
+	}
+	if got := ask("orders-9", 1); got.State != "unknown" {
+		t.Errorf("%+v", got)
+	}
+	w.must(w.store.Delete(first[0].Final))
+	if got := ask("orders-0", 3); got.State != "gone" || got.File.Final != first[0].Final {
+		t.Errorf("%+v", got)
+	}
+	lost, _ := w.vanish()
+	if got := ask("orders-0", 35); got.State != "lost" || got.File.Final != lost.Final {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct {
+		r    account.Range
+		want string
+	}{{account.Range{From: 0, To: 10, Null: 1}, "null"}, {account.Range{From: 0, To: 10, Rejected: 1}, "rejected"}, {account.Range{From: 0, To: 10, Gaps: 1}, "gap"},
+		{account.Range{From: 0, To: 10, Skipped: 1}, "skipped"}, {account.Range{From: 0, To: 10, Skipped: 1, Null: 2}, "not in a file"}, {account.Range{From: 0, To: 10}, "not in a file"}} {
+		if got, _ := taken(c.r); got != c.want {
+			t.Errorf("%+v: %s", c.r, got)
+		}
+	}
+}
+
+// TestPathsAreChosen: a file's time line has it under both names and the folders above it, and nothing of other files.
+func TestPathsAreChosen(t *testing.T) {
+	w := newWorld(t)
+	files := w.write()
+	w.must(w.commit())
+	w.write()
+	w.must(w.commit())
+	var ops []string
+	for _, e := range w.tell(Query{Path: "hdfs://ns" + files[0].Final}).Events {
+		ops = append(ops, e.Op)
+		if strings.Contains(e.Path, "part-") && bare(e.Path) != files[0].Pending {
+			t.Errorf("%+v", e)
+		}
+	}
+	if got := strings.Join(ops, " "); got != "begin create close rename rmdir rmdir rmdir" && got != "begin create close rename rmdir rmdir" {
+		t.Errorf("%s", got)
+	}
+	if s := w.tell(Query{}); len(s.Files) != 0 || len(s.Events) < 20 {
+		t.Errorf("without a question: %d files, %d events", len(s.Files), len(s.Events))
+	}
+	if s := w.tell(Query{Since: w.env.Now().Add(time.Hour)}); len(s.Events) != 0 {
+		t.Errorf("%d events of the future", len(s.Events))
+	}
+}
