@@ -154,5 +154,7 @@ func (f Finder) ours(p string, r *Restored) (*Restored, error) {
 	return &c, nil
 }
 
-// Path is the file of the entry that holds a retained checkpoint.
-func (s *Store) Path(r *Restored) string { return path.Join(s.dir, strconv.FormatInt(r.at(), 10)) }
+// Path is the file of the entry that holds a retained checkpoint, with its store, as Find takes it.
+func (s *Store) Path(r *Restored) string {
+	return fs.URI(s.fs, path.Join(s.dir, strconv.FormatInt(r.at(), 10)))
+}

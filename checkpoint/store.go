@@ -20,6 +20,7 @@ import (
 // Store is a job's log.
 type Store struct {
 	env   env.Env
+	fs    fs.FS
 	dir   string
 	log   *log.Log
 	slog  *slog.Logger
@@ -91,7 +92,7 @@ func Dir(checkpoints, escaped string) string { return path.Join(checkpoints, esc
 func Open(e env.Env, store fs.FS, dir string, v Variant, l *slog.Logger) *Store {
 	lg := log.Open(e, store, dir, "")
 	lg.Variant = v.Log
-	s := &Store{env: e, dir: dir, log: lg, slog: l, noFence: v.NoFence, variant: v}
+	s := &Store{env: e, fs: store, dir: dir, log: lg, slog: l, noFence: v.NoFence, variant: v}
 	s.past, s.log.PastDamage = v.PastDamage, v.PastDamage
 	return s
 }

@@ -128,6 +128,9 @@ func Open(e env.Env, store fs.FS, root string, owner Owner, v Variant, l *slog.L
 // Root is the table's folder.
 func (t *Table) Root() string { return t.root }
 
+// Place is the table's folder together with its store.
+func (t *Table) Place() string { return fs.URI(t.store, t.root) }
+
 // State is what was read so far.
 func (t *Table) State() *State { return &t.state }
 

@@ -171,7 +171,7 @@ func (j *Job) preview() error {
 		}
 		if j.store.Newer(c) {
 			if c.Log != j.logURI() && !j.spec.TakeOver {
-				return fault.Userf("table %s was claimed by epoch %d of this job with the log %s, of which %s is an older copy", root, c.Epoch, c.Log, j.store.Dir()).
+				return fault.Userf("table %s was claimed by epoch %d of this job with the log %s, of which %s is an older copy", tb.t.Place(), c.Epoch, c.Log, j.store.Dir()).
 					WithHint("nothing was changed. If no process goes on with that log, say so with --take-over")
 			}
 			b.renew, lost = true, true
@@ -294,7 +294,7 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 		if len(bk.Newer) > 0 {
 			br.Left = tb.sink == nil
 			if !br.Left {
-				newer = append(newer, fmt.Sprintf("table %s has output of checkpoints %s", tb.t.Root(), idsText(bk.Newer)))
+				newer = append(newer, fmt.Sprintf("table %s has output of checkpoints %s", tb.t.Place(), idsText(bk.Newer)))
 			}
 		}
 		r.Tables[key] = br
@@ -357,11 +357,11 @@ func (j *Job) refusesBack(newer []string) error {
 func (j *Job) forked(tb *table, bk commit.Back) error {
 	b := j.back
 	if bk.Empty {
-		return fault.Userf("table %s: %s has written to it, but it has no output of job %q now", tb.t.Root(), b.what(), j.spec.ID).
+		return fault.Userf("table %s: %s has written to it, but it has no output of job %q now", tb.t.Place(), b.what(), j.spec.ID).
 			WithHint("put the table's folder back from a copy; if it was removed on purpose, --fresh begins anew")
 	}
 	return fault.Userf("table %s: %s (%s) is not among the checkpoints that its output, up to checkpoint %d (%s), comes from: another history, or superseded by a rewind; %s",
-		tb.t.Root(), b.what(), account.Short(b.target.Hash), bk.Chain.Checkpoint, account.Short(bk.Chain.Certificate), j.newestText()).
+		tb.t.Place(), b.what(), account.Short(b.target.Hash), bk.Chain.Checkpoint, account.Short(bk.Chain.Certificate), j.newestText()).
 		WithHint("nothing was changed. Name a checkpoint of the history that the table has, or begin anew with --fresh --on-newer-output keep or rewind")
 }
 
@@ -397,7 +397,7 @@ func (j *Job) goBack() error {
 	for _, tb := range j.sortedTables() { // what stays in a chain is whole
 		if br := r.Tables[tb.key]; br.Target != br.Chain && (br.Left || r.Mode == checkpoint.Keep) {
 			if _, err := tb.t.FinishNewest(); err != nil {
-				return fmt.Errorf("commit the output that is kept in table %s: %w", tb.t.Root(), err)
+				return fmt.Errorf("commit the output that is kept in table %s: %w", tb.t.Place(), err)
 			}
 		}
 	}

@@ -25,14 +25,14 @@ func (j *Job) standing(tables map[string]*table) (map[string]commit.Standing, er
 		tb := tables[key]
 		s, err := tb.t.Standing()
 		if err != nil {
-			return nil, fmt.Errorf("table %s: %w", tb.t.Root(), err)
+			return nil, fmt.Errorf("table %s: %w", tb.t.Place(), err)
 		}
 		out[key] = s
 		if s.Newest == nil {
-			ends, same = append(ends, tb.t.Root()+" has no output"), false
+			ends, same = append(ends, tb.t.Place()+" has no output"), false
 			continue
 		}
-		ends = append(ends, fmt.Sprintf("%s ends at checkpoint %d", tb.t.Root(), s.Newest.Checkpoint))
+		ends = append(ends, fmt.Sprintf("%s ends at checkpoint %d", tb.t.Place(), s.Newest.Checkpoint))
 		if first == nil {
 			first = s.Newest
 		}
@@ -59,7 +59,7 @@ func (j *Job) standing(tables map[string]*table) (map[string]commit.Standing, er
 func (j *Job) fromTables() (*checkpoint.Restored, error) {
 	for _, tb := range j.sortedTables() { // its files are in the certificate
 		if _, err := tb.t.FinishNewest(); err != nil {
-			return nil, fmt.Errorf("commit what the newest certificate of table %s promises: %w", tb.t.Root(), err)
+			return nil, fmt.Errorf("commit what the newest certificate of table %s promises: %w", tb.t.Place(), err)
 		}
 	}
 	all, err := j.standing(j.tables)

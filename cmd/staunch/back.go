@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,14 @@ func (b *backFlags) check() error {
 		return nil
 	}
 	return &exitError{exitUsage, fmt.Errorf("--on-newer-output is refuse, keep or rewind, not %q", b.newer)}
+}
+
+// several refuses the id of a checkpoint for a file with several jobs: each has ids of its own.
+func (b *backFlags) several(jobs int) error {
+	if _, err := strconv.ParseInt(b.from, 10, 64); err == nil && jobs > 1 {
+		return &exitError{exitUsage, fmt.Errorf("--from-savepoint %s: the file has %d jobs, each with ids of its own; name the folder of checkpoints, or split the file", b.from, jobs)}
+	}
+	return nil
 }
 
 // order puts the flags into a job's spec; path is what its configuration names.

@@ -214,7 +214,7 @@ func checkRetained(stores fs.Resolver, dir, job string, log *slog.Logger, add fu
 		for _, t := range r.Tables {
 			files += len(t.Files)
 		}
-		add(pass, fmt.Sprintf("checkpoint %d", r.ID), "%s, %d files, %s", r.Time.UTC().Format("2006-01-02 15:04:05Z"), files, fs.URI(store, s.Path(r)))
+		add(pass, fmt.Sprintf("checkpoint %d", r.ID), "%s, %d files, %s", r.Time.UTC().Format("2006-01-02 15:04:05Z"), files, s.Path(r))
 	}
 }
 

@@ -93,6 +93,9 @@ func (f *runFlags) run(file string) error {
 	if len(jobs) == 0 {
 		return nil
 	}
+	if err := f.back.several(len(jobs)); err != nil {
+		return err
+	}
 	e := &env.Real{}
 	var running []*job.Job
 	for _, j := range jobs {

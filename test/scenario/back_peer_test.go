@@ -6,10 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"staunch/test/peer"
 )
 
 // exact wants each record of a topic to be in a table once, as DuckDB reads it, and both proofs to agree.
@@ -241,4 +245,81 @@ func TestFromTableKafka(t *testing.T) {
 	p.seen(s.path("lake"), 90)
 	p.stop()
 	s.exact(s.path("lake"), 3, 30)
+}
+
+// TestGoBackHDFS goes back with tables and checkpoints on a pair of NameNodes, killed at each step, and from a lost checkpoint directory.
+func TestGoBackHDFS(t *testing.T) {
+	t.Parallel()
+	peer.NewHDFS(t)
+	place := "hdfs://testbed/scenario/" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	for _, point := range []string{"rewind.before", "rewind.job", "rewind.table", "rewind.moved.one", "rewind.moved.all", "rewound.after", "log.placed:3"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			k := newTopic(t, 1)
+			dir := place + "/" + strings.ReplaceAll(point, ":", "-")
+			s := newScript(t, strings.ReplaceAll(k.copyJob(), "$DIR/lake", dir+"/lake"))
+			flags := append(slices.Clone(retained), "-D", "execution.checkpointing.dir="+dir+"/checkpoints")
+			b, err := os.ReadFile(s.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.write(s.file, replace(t, string(b), "SET 'execution.checkpointing.dir' = '"+s.path("checkpoints")+"';\n", ""))
+			k.fill(0, 1, 10)
+			p := s.start(flags...)
+			id := p.hasRead(10)
+			k.fill(0, 11, 20)
+			p.hasRead(20)
+			p.stop()
+			order := append(slices.Clone(flags), "--from-savepoint", id)
+			s.start(order...).exits(1).says("newer output", dir+"/lake", dir+"/checkpoints/job/log/")
+			order = append(order, "--on-newer-output", "rewind")
+			s.start(append(order, "STAUNCH_FAILPOINT="+point)...).killed()
+			p = s.start(order...)
+			p.hasRead(10) // at least
+			p.stop()
+			s.exact(dir+"/lake", 1, 20)
+			s.program("clean", s.file, "-D", "execution.checkpointing.dir="+dir+"/checkpoints", "--older-than", "0 s", "--superseded").exits(0).says("_superseded")
+			s.exact(dir+"/lake", 1, 20)
+		})
+	}
+}
+
+var committed = regexp.MustCompile(`checkpoint committed.* checkpoint=(\d+) .*records=(\d+) lag=0`)
+
+// hasRead waits for a committed checkpoint behind so many records, and all there are, and gives its id.
+func (p *process) hasRead(records int) (id string) {
+	p.t.Helper()
+	until(p.t, strconv.Itoa(records)+" records", p, func() bool {
+		for _, m := range committed.FindAllStringSubmatch(p.text(), -1) {
+			if n, err := strconv.Atoi(m[2]); err == nil && n >= records {
+				id = m[1]
+				return true
+			}
+		}
+		return false
+	})
+	return id
+}
+
+// TestCopiedFileKept lets a copy of the statement file under another name write the same records again, by order; without it, it goes on so.
+func TestCopiedFileKept(t *testing.T) {
+	t.Parallel()
+	k := newTopic(t, 1)
+	k.fill(0, 1, 20)
+	s := newScript(t, k.copyJob())
+	p := s.start()
+	p.seen(s.path("lake"), 20)
+	p.stop()
+	copied := s.path("copy.sql")
+	s.write(copied, prelude+k.copyJob())
+	s.program("run", copied).exits(1).says("already has the records", "--on-newer-output keep")
+	p = s.program("run", copied, "--on-newer-output", "keep")
+	p.seen(s.path("lake"), 40)
+	p.stop()
+	k.fill(0, 21, 30)
+	p = s.program("run", copied)
+	p.seen(s.path("lake"), 50)
+	p.stop()
+	wantIDs(t, s.path("lake"), span(1, 20), span(1, 30))
+	s.verified(s.path("lake"))
 }

@@ -367,3 +367,36 @@ func TestOlderBackup(t *testing.T) {
 	s.refuses(s.path("lake"), "older", "--on-newer-output")
 	s.finishes("--on-newer-output", "rewind")
 }
+
+// TestSeveralJobs: an id names a checkpoint of one job; a folder of checkpoints is one for each.
+func TestSeveralJobs(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, sequence(1, last, last)+table("lake", "id BIGINT")+table("pond", "id BIGINT")+
+		"SET 'pipeline.name' = 'one';\nINSERT INTO lake SELECT id FROM gen;\nSET 'pipeline.name' = 'two';\nINSERT INTO pond SELECT id FROM gen;\n")
+	s.start(append(retained, "STAUNCH_FAILPOINT=done.after:6")...).killed()
+	s.start(append(retained, "--from-savepoint", "2")...).exits(2).says("2 jobs", "folder of checkpoints")
+	s.start(append(retained, "--from-savepoint", s.path("checkpoints"))...).exits(0)
+	for _, name := range []string{"lake", "pond"} {
+		wantIDs(t, s.path(name), span(1, last))
+		s.audited(s.path(name))
+	}
+}
+
+// TestDamagedRewind: the rewind entry itself cannot be read. What it superseded stays superseded; the job goes on from its target by order.
+func TestDamagedRewind(t *testing.T) {
+	t.Parallel()
+	s, id := killedLate(t)
+	newest := s.checkpoints()[len(s.checkpoints())-1].id
+	s.start(append(retained, "--from-savepoint", id, "--on-newer-output", "rewind", "STAUNCH_FAILPOINT=restore.committed")...).killed()
+	all := entries(t, s.log(), "")
+	rewind := all[len(all)-1]
+	if k := kind(t, rewind); k != "rewind" {
+		t.Fatalf("the newest entry is a %s", k)
+	}
+	if err := os.Truncate(rewind, 200); err != nil {
+		t.Fatal(err)
+	}
+	s.refusesBack(nil, rewind, "--from-savepoint "+strconv.Itoa(newest))
+	s.refusesBack([]string{"--from-savepoint", strconv.Itoa(newest), "--on-newer-output", "keep"}, "superseded by a rewind")
+	s.finishes(append(retained, "--from-savepoint", id)...)
+}
