@@ -370,7 +370,7 @@ func (t *teller) nobody(c *Cause, l life) {
 		c.Kind, c.ToDo = Unknown, "give the NameNodes' audit logs of that time: --audit-log FILE (once for each NameNode); on another store, its access log"
 		return
 	}
-	gaps := t.out.Audit.Gaps(since, l.missing)
+	gaps := t.out.Audit.Gaps(since.Add(-slack), l.missing.Add(slack))
 	gaps = slices.DeleteFunc(gaps, func(g namenode.Span) bool { return g.To.Sub(g.From) < slack })
 	if len(gaps) > 0 {
 		c.Kind = Failover
