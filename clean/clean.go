@@ -25,6 +25,8 @@ type Job struct {
 	// Tables that the job writes. Tables that only its checkpoints name are found by Stores.
 	Tables []Table
 	Stores fs.Resolver
+	// Traced gives a store that records the deletes that are made on it. May be nil.
+	Traced func(fs.FS) fs.FS
 }
 
 // Table is a table's folder.
@@ -234,6 +236,9 @@ func (c *cleaner) storeTime(store fs.FS, dir string) (now time.Time, err error) 
 
 // carryOut removes what the plan says and notes it.
 func (c *cleaner) carryOut(store fs.FS, plan Plan, p *Place) error {
+	if c.job.Traced != nil {
+		store = c.job.Traced(store)
+	}
 	for _, l := range plan.Left {
 		p.left(l)
 	}
@@ -336,8 +341,12 @@ func Own(e env.Env, job Job, t Table, mine account.Epoch, stopped func() bool) (
 		return 0, nil
 	}
 	paths, err := c.leftovers(t, l, mine)
+	store := t.Store
+	if job.Traced != nil {
+		store = job.Traced(store)
+	}
 	for _, p := range paths {
-		if derr := c.delete(t.Store, p); derr != nil {
+		if derr := c.delete(store, p); derr != nil {
 			err = errors.Join(err, derr)
 			continue
 		}

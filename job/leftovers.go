@@ -4,7 +4,9 @@ import (
 	"errors"
 
 	"staunch/clean"
+	"staunch/fs"
 	"staunch/log"
+	"staunch/trace"
 )
 
 // leftovers tells a sink's task which of the files that it has just listed in its temporary folder may be deleted: the rule of `staunch clean`,
@@ -21,7 +23,8 @@ func (a *attempt) leftovers(root string, listed []string, stopped func() bool) (
 
 // leftBy is the job for the rule of `staunch clean`.
 func (j *Job) leftBy() clean.Job {
-	return clean.Job{ID: j.spec.ID, Store: j.spec.CheckpointStore, Dir: j.store.Dir(), Stores: j.spec.Stores}
+	return clean.Job{ID: j.spec.ID, Store: j.spec.CheckpointStore, Dir: j.store.Dir(), Stores: j.spec.Stores,
+		Traced: func(f fs.FS) fs.FS { return j.spec.Trace.Store(f, &trace.Scope{Task: trace.NoTask}) }}
 }
 
 // appended notes what is known of the completes that this process tried to append: one whose outcome is unknown can come to stand until another
