@@ -59,6 +59,15 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 			return nil, err
 		}
 	}
+	// INVARIANT: all tables are this attempt's at one moment. [B claims the first of two tables, sleeps; A, by another log, claims both, goes on and
+	// ends; B claims the second, takes its output back and is fenced in the first: what A ended is gone from the second.]
+	if len(j.tables) > 1 && !j.spec.Variant.NoRecheck {
+		for _, tb := range j.sortedTables() {
+			if err := tb.t.StillOurs(); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if !j.spec.Variant.NoFinish {
 		if err := j.finishBack(); err != nil {
 			return nil, err

@@ -83,6 +83,8 @@ type Variant struct {
 	UnknownIsFailed bool
 	// NoFresh begins from nothing over output.
 	NoFresh bool
+	// NoRecheck does not read the other tables' logs again after the last claim.
+	NoRecheck bool
 	// NoFinish leaves a rewind unfinished that another attempt began.
 	NoFinish bool
 	// ReuseIDs gives ids again that superseded checkpoints had.

@@ -75,6 +75,7 @@ var KnownBad = []Variant{
 	{Name: "done-by-id", Rule: "2.2", Without: "done counts for the certificate that it names, and completed ids are never given again",
 		job: job.Variant{Commit: commit.Variant{DoneByID: true}, ReuseIDs: true}},
 	{Name: "no-claim", Rule: "2.3", Without: "an attempt claims each table before it reads or commits", job: table(commit.Variant{NoClaim: true, NoChain: true})},
+	{Name: "no-recheck", Rule: "2.3", Without: "after the last claim every table is still this attempt's", job: job.Variant{NoRecheck: true}},
 	{Name: "old-claim", Rule: "2.4", Without: "an older epoch does not claim behind a newer one", job: table(commit.Variant{NoOlder: true})},
 	{Name: "any-log", Rule: "2.5", Without: "another log's claim is refused", job: table(commit.Variant{AnyLog: true})},
 	{Name: "other-jobs", Rule: "2.6", Without: "another job over the same splits is refused", job: table(commit.Variant{NoOthers: true})},
