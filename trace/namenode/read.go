@@ -161,6 +161,9 @@ func (r *Report) cover(t time.Time) {
 			if d > 0 {
 				last.To = t
 			}
+			if t.Before(last.From) {
+				last.From = t
+			}
 			return
 		}
 	}
