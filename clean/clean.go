@@ -111,7 +111,7 @@ func (c *cleaner) tables(own *jobLog) ([]Table, error) {
 	out := slices.Clone(c.job.Tables)
 	var more []string
 	for key := range own.tables {
-		if !slices.ContainsFunc(out, func(t Table) bool { return t.Root == key }) {
+		if !slices.ContainsFunc(out, func(t Table) bool { return fs.URI(t.Store, t.Root) == key }) {
 			more = append(more, key)
 		}
 	}
@@ -121,7 +121,7 @@ func (c *cleaner) tables(own *jobLog) ([]Table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("table %s, which only the checkpoints name: %w", key, err)
 		}
-		if !slices.ContainsFunc(out, func(t Table) bool { return t.Root == root }) {
+		if !slices.ContainsFunc(out, func(t Table) bool { return fs.URI(t.Store, t.Root) == fs.URI(store, root) }) {
 			out = append(out, Table{Name: "no longer in the file", Store: store, Root: root})
 		}
 	}

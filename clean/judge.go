@@ -95,8 +95,8 @@ func (o *Owner) over(e account.Epoch) bool {
 type State struct {
 	Job    string
 	Owners []Owner
-	// Named are the names, without folder, of the pending files that completes and certificates name; Folders those that a complete names as
-	// a whole.
+	// Named are the names, without folder, of the pending files that completes and certificates name; Folders the tasks' folders that a complete
+	// names as a whole, as `cp-<id>/task-<k>`.
 	Named   map[string]bool
 	Folders map[string]bool
 	// Completed is the newest completed checkpoint under the log that owns the table now.
@@ -203,7 +203,7 @@ func (j *judge) temporary(f *Found) (Kind, Reason) {
 	if j.s.Named[name] {
 		return Pending, Named
 	}
-	if j.s.Folders[dir] {
+	if j.s.Folders[strings.TrimPrefix(dir, top+"/")] {
 		return Pending, InFolder
 	}
 	if why, over := j.s.over(n.Epoch); !over {
@@ -297,7 +297,7 @@ func (j *judge) folders() {
 		if !f.Dir || f.Symlink {
 			continue
 		}
-		if !full[f.Path] && !j.s.Folders[f.Path] && j.isOver(strings.TrimPrefix(f.Path, top+"/")) {
+		if rel := strings.TrimPrefix(f.Path, top+"/"); !full[f.Path] && !j.s.Folders[rel] && j.isOver(rel) {
 			empty = append(empty, f)
 			continue
 		}

@@ -44,7 +44,7 @@ func TestJudgeTemporary(t *testing.T) {
 	link := under(tmp+"/cp-3/task-0", part(0, 3, 4, "c"))
 	link.Symlink = true
 	s := &State{Job: "orders", Completed: 7, Owners: []Owner{{LogID: "L", Own: true, Newest: 9}},
-		Named: map[string]bool{part(0, 3, 4, "d"): true}, Folders: map[string]bool{tmp + "/cp-5/task-1": true}}
+		Named: map[string]bool{part(0, 3, 4, "d"): true}, Folders: map[string]bool{"cp-5/task-1": true}}
 	for _, x := range []struct {
 		f    Found
 		want string
@@ -145,7 +145,7 @@ func TestJudgeBesideLog(t *testing.T) {
 func TestJudgeFolders(t *testing.T) {
 	const tmp = "/t/_DUMP_TEMPORARY"
 	dir := func(p string) Found { return Found{Path: tmp + "/" + p, Dir: true, Modified: old} }
-	s := &State{Job: "orders", Completed: 7, Owners: []Owner{{Own: true, Newest: 9}}, Folders: map[string]bool{tmp + "/cp-4/task-0": true}}
+	s := &State{Job: "orders", Completed: 7, Owners: []Owner{{Own: true, Newest: 9}}, Folders: map[string]bool{"cp-4/task-0": true}}
 	l := Listing{Root: "/t", Temporary: []Found{
 		dir("cp-3"), dir("cp-3/task-0"), under(tmp+"/cp-3/task-0", part(0, 3, 4, "a")), dir("cp-3/task-1"), under(tmp+"/cp-3/task-1", part(1, 3, 4, "b")),
 		dir("cp-4"), dir("cp-4/task-0"),

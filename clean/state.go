@@ -100,6 +100,9 @@ func (j *jobLog) promises(m *checkpoint.Metadata) {
 		for i := range t.Files {
 			j.named[path.Base(t.Files[i].Pending)] = true
 		}
+		for _, d := range t.Directories {
+			j.folders[path.Join(path.Base(path.Dir(d)), path.Base(d))] = true
+		}
 	}
 }
 

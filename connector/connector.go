@@ -73,10 +73,10 @@ type Context struct {
 	Stopped func() bool
 	// Traced gives a store that records what is done to it for this task, nil: nothing is recorded.
 	Traced func(fs.FS) fs.FS
-	// Leftovers gives, of paths that were listed in the temporary folder of the table at root *before* the call, those that may be deleted by
+	// Leftovers gives, of paths that were listed in the temporary folder of a table (by fs.URI) *before* the call, those that may be deleted by
 	// exact name: files of ended attempts of this job that nothing names. It reads logs and may wait for a store until stopped (nil: never) says
 	// so. Nil: not known, nothing is deleted.
-	Leftovers func(root string, listed []string, stopped func() bool) ([]string, error)
+	Leftovers func(table string, listed []string, stopped func() bool) ([]string, error)
 }
 
 // Split is one replayable part of a source, and where reading it stands.

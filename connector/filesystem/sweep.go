@@ -27,7 +27,7 @@ func (s *sink) sweep(ctx connector.Context, store fs.FS, wait waiter, folder str
 		}
 	}
 	if err == nil && len(listed) > 0 {
-		over, err = ctx.Leftovers(s.root, listed, ctx.Stopped)
+		over, err = ctx.Leftovers(fs.URI(s.store, s.root), listed, ctx.Stopped)
 	}
 	deleted := 0
 	for _, p := range over {
