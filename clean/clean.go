@@ -77,7 +77,7 @@ type cleaner struct {
 // Run cleans for one job: first its tables, then its own log. The report holds what was done also when an error ended it.
 func Run(e env.Env, job Job, opt Options) (*Report, error) {
 	c := &cleaner{env: e, job: job, opt: opt}
-	r := &Report{Job: job.ID, Log: job.Dir, OlderThan: opt.OlderThan, DryRun: opt.DryRun}
+	r := &Report{Job: job.ID, Log: fs.URI(job.Store, job.Dir), OlderThan: opt.OlderThan, DryRun: opt.DryRun}
 	own, err := c.readJob(job.Store, job.Dir)
 	if err != nil {
 		return r, err
@@ -92,13 +92,13 @@ func Run(e env.Env, job Job, opt Options) (*Report, error) {
 		return r, err
 	}
 	for _, t := range tables {
-		p := &Place{Name: t.Name, Path: t.Root}
+		p := &Place{Name: t.Name, Path: fs.URI(t.Store, t.Root)}
 		r.Places = append(r.Places, p)
 		if err := c.table(t, p); err != nil {
 			return r, fmt.Errorf("table %s: %w", t.Root, err)
 		}
 	}
-	p := &Place{Name: "the job's log", Path: job.Dir}
+	p := &Place{Name: "the job's log", Path: fs.URI(job.Store, job.Dir)}
 	r.Places = append(r.Places, p)
 	if err := c.own(p); err != nil {
 		return r, fmt.Errorf("log %s: %w", job.Dir, err)
