@@ -158,6 +158,13 @@ func incident(t *testing.T, name string, oldVerdict bool) (*life, *play) {
 	p.tidy = func(folder string) error { return s.remove(folder, true) }
 	p.begin(2)
 	p.open, p.closed = p.folders(2, 0, 4), p.folders(2, 4, 8)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err := errors.Join(p.errs...); err != nil {
+			t.Errorf("the schedule was not kept: %v", err)
+		}
+	})
 	k := newTopic(t, tasks)
 	l := p.life(t, k, name, oldVerdict, s.resolver)
 	l.start()

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/user"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -38,7 +39,11 @@ func oldDelete(addr, dir string, recursive bool) error {
 	if _, err := rand.Read(client); err != nil {
 		return err
 	}
-	who := field(nil, 2, field(nil, 1, []byte("old")))
+	me, err := user.Current()
+	if err != nil {
+		return err
+	}
+	who := field(nil, 2, field(nil, 1, []byte(me.Username)))
 	who = field(who, 3, []byte("org.apache.hadoop.hdfs.protocol.ClientProtocol"))
 	call := field(nil, 1, []byte("delete"))
 	call = field(call, 2, []byte("org.apache.hadoop.hdfs.protocol.ClientProtocol"))
