@@ -5,7 +5,6 @@ package chaos
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,12 +32,7 @@ func TestTheReaderSeesDamage(t *testing.T) {
 			dir := t.TempDir()
 			k := &table{t: t, dir: dir, lake: filepath.Join(dir, "lake"), format: "json"}
 			put(t, k.lake, c.files, false)
-			w := &watcher{stop: filepath.Join(dir, "stop")}
-			w.cmd = exec.Command(os.Getenv("TESTBED_PYTHON"), "reader.py", k.lake, k.format, w.stop)
-			w.cmd.Stdout, w.cmd.Stderr = &w.out, os.Stderr
-			if err := w.cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			w := k.watch()
 			w.hasRead(t)
 			put(t, k.lake, c.later, true)
 			if err := os.WriteFile(w.stop, nil, 0o644); err != nil {
