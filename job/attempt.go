@@ -466,6 +466,7 @@ func (a *attempt) appendNow(id account.CheckpointID, final bool) {
 			}
 		}
 		a.logScope.For(id)
+		a.traceBefore(traceWait) // who wrote the files that the entry promises
 		r, err := a.store.Complete(m)
 		a.loop.post(event{kind: evAppended, attempt: a.n, id: id, restored: r, err: err})
 	})

@@ -13,8 +13,11 @@ import (
 
 // What a job tells its trace. Nothing here decides anything, and all of it may be missing.
 
-// traceWait bounds how long a commit waits for the records of its renames before it says *done*.
+// traceWait bounds how long a checkpoint waits for the records of its files before it is completed, and for those of its renames before it is *done*.
 const traceWait = time.Second
+
+// traceBefore writes what was recorded before something is said that outlives this process.
+func (j *Job) traceBefore(d time.Duration) { j.spec.Trace.Flush()(d) }
 
 // traced wraps the stores of subtask k.
 func (a *attempt) traced(k int) func(fs.FS) fs.FS {

@@ -13,10 +13,11 @@
 //
 // # When it is written
 //
-// In the background, never by the one who records. A commit starts a flush behind its last rename and waits for it, at most a second, before it
-// says *done*; the folders are synced meanwhile, so that it adds nothing where that is not free. So what a *done* speaks of is in the trace, and a
-// kill -9 costs at most the records since the newest *done*: those of a checkpoint that counts for nothing, or whose promises the next attempt
-// carries out again and records. A power cut may cost a little more on a local disk, where only joined files are synced.
+// In the background, never by the one who records. Twice a checkpoint somebody waits for it, at most a second: before *complete*, so that it is known
+// who wrote the files that are promised; and before *done*, so that what it speaks of is there. The second flush starts behind the last rename, and
+// the folders are synced meanwhile. So a kill -9 costs at most operations of a checkpoint that counts for nothing, and the renames of a commit that
+// the next attempt carries out again and records as skipped. Else what waits is written after ten seconds, or a quarter of a mebibyte. A power cut
+// may cost more on a local disk, where only joined files are synced: nothing of a job depends on them.
 //
 // # Bounds
 //
