@@ -22,6 +22,10 @@ func (a *Att) setRead(n uint8) {
 
 // readJob reads the job's log before the attempt begins.
 func (t *turn) readJob() {
+	if t.m.Copied && t.lg == job1 && t.s.end(job1) == 0 {
+		t.copies()
+		return
+	}
 	t.a.JR = t.s.end(t.lg)
 	if j := t.s.job(t.lg, t.a.JR); j.ended && !(t.m.AfterEnd && t.mayGoBack()) {
 		t.a.PC = pExited
@@ -32,6 +36,48 @@ func (t *turn) readJob() {
 		t.a.send(t.lg, kBegin, 0, 0)
 	}
 	t.out(oReadJob, t.a.JR)
+}
+
+// copies begins with a copy of the other checkpoint directory, as it was at some time.
+func (t *turn) copies() {
+	for n := uint8(1); n <= t.s.end(job0); n++ {
+		t.again()
+		for i := range n {
+			t.n.Log[job1][i] = t.s.Log[job0][i]
+		}
+		t.n.Disk[job1] = n
+		t.a.JR = n
+		t.a.send(job1, kBegin, 0, 0)
+		t.out(oReadJob, n)
+	}
+}
+
+// identity of the attempt's job log: that of a copy is its original's.
+func (t *turn) identity() uint8 {
+	if t.m.Copied {
+		return job0
+	}
+	return uint8(t.lg)
+}
+
+// overrules: does this claim of the own log end the attempt? One of another process with the same number comes from another copy of the log.
+func (t *turn) overrules(c Entry) bool {
+	if c.X == t.a.Begin && c.Who != uint8(t.w)+1 && t.m.Copied && !t.m.EqualEpochs {
+		return true
+	}
+	return c.X > t.a.Begin
+}
+
+// overruled: does a claim of a newer attempt stand in the log of table x, perhaps in front of another log's (hidden)?
+func (t *turn) overruled(x int, hidden bool) bool {
+	n := t.a.TR[x]
+	c := t.s.table(x, n).claim
+	for i := range n {
+		if e := t.s.Log[tab0+x][i]; e.Kind == kClaim && e.Arg == t.identity() && (hidden || e == c) && t.overrules(e) {
+			return true
+		}
+	}
+	return false
 }
 
 // append tries to place the entry at the number behind the last one read.
@@ -196,7 +242,7 @@ func (t *turn) taken(slot uint8, got, e Entry) {
 		a.ALate, a.AKind, a.PC = 0, 0, pReadJob
 	case e.Kind == kClaim:
 		a.ALate, a.AKind, a.PC = 0, 0, pReadTable
-	case got.Kind == kBegin, got.Kind == kEnd, got.Kind == kClaim && !m.ClaimIgnored && (int(got.Arg) != t.lg || got.X > a.Begin):
+	case got.Kind == kBegin, got.Kind == kEnd, got.Kind == kClaim && !m.ClaimIgnored && (got.Arg != t.identity() || t.overrules(got)):
 		a.PC, a.ALate, a.AKind = pFenced, 0, 0
 	default:
 		behind()
@@ -218,14 +264,16 @@ func (t *turn) readTable() {
 		} else {
 			a.Tab = 0
 		}
-	case c.Kind != kNone && int(c.Arg) == t.lg && c.X > a.Begin && !m.OldClaims:
+	case !m.OldClaims && t.overruled(x, !m.NewestClaimOnly):
 		a.PC = pFenced // a newer attempt has claimed it
-	case c.Kind != kNone && int(c.Arg) != t.lg && !t.takesOver() && !s.job(int(c.Arg), s.end(int(c.Arg))).ended:
+	case c.Kind != kNone && c.Arg != t.identity() && !t.takesOver() && !s.job(int(c.Arg), s.end(int(c.Arg))).ended:
 		a.PC = pRefused
+	case x > 0 && c.Kind != kNone && c.Arg != t.identity() && !m.ClaimsCross && t.lostBefore(x):
+		a.PC = pFenced // who has just claimed this table behind the others has them, too
 	case m.ClaimLate && a.Pos[0] == 0 && a.Cur == 0:
 		a.PC = pRestore
 	default:
-		a.send(tab0+x, kClaim, uint8(t.lg), a.Begin)
+		a.send(tab0+x, kClaim, t.identity(), a.Begin)
 	}
 	t.out(oReadTable, a.TR[x])
 }
@@ -246,4 +294,14 @@ func (t *turn) loses() {
 	if t.m.Losses > 0 {
 		t.n.Losses++
 	}
+}
+
+// lostBefore reads the tables before x, which this attempt has claimed, again: has another log's claim come behind?
+func (t *turn) lostBefore(x int) bool {
+	for y := range x {
+		if t.s.table(y, t.s.end(tab0+y)).claim.Arg != t.identity() {
+			return true
+		}
+	}
+	return false
 }

@@ -14,7 +14,7 @@ func (t *turn) pick() {
 	if a.Owe != 0 && m.ClaimLate && a.Claimed == 0 {
 		a.Claimed = 1
 		a.TR[0] = s.end(tab0)
-		a.send(tab0, kClaim, uint8(t.lg), a.Begin)
+		a.send(tab0, kClaim, t.identity(), a.Begin)
 		t.out(oReadTable, a.TR[0])
 		return
 	}

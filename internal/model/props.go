@@ -140,7 +140,7 @@ func (m *Proto) ended(s *State) string {
 		}
 		for x := range m.tables() {
 			t := s.table(x, s.end(tab0+x))
-			if t.claim.Kind != kNone && int(t.claim.Arg) != lg {
+			if t.claim.Kind != kNone && m.logOf(int(t.claim.Who)-1) != lg {
 				continue
 			}
 			for off := range m.rows() {

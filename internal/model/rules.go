@@ -5,7 +5,7 @@ var ruleOf = map[string]string{
 	"bad-log-overwrite": "1.1", "bad-unknown-ok": "1.2", "bad-unknown-failed": "1.2", "bad-blind-append": "1.3", "bad-claim-ignored": "1.3",
 	"bad-list-any": "1.4", "bad-list-claim": "1.4", "bad-no-list": "1.4", "bad-log-unsynced": "1.5", "bad-rewind-copy": "7.6", "note-segment-early": "1.6",
 	"bad-restore-first": "2.1", "bad-done-by-id": "2.2", "note-done-by-id": "2.2", "note-reuse-ids": "2.2", "bad-no-claim": "2.3", "bad-claim-late": "2.3",
-	"bad-claim-first": "2.3", "bad-old-claim": "2.4", "bad-ack-missing": "4.3", "bad-overlap": "5.1", "bad-cert-late": "5.2",
+	"bad-claim-first": "2.3", "bad-claims-cross": "2.3", "bad-hidden-claim": "2.4", "bad-equal-epochs": "2.4", "bad-old-claim": "2.4", "bad-ack-missing": "4.3", "bad-overlap": "5.1", "bad-cert-late": "5.2",
 	"bad-target-first": "5.3", "note-target-first-twice": "5.3", "note-source-first-once": "5.3", "bad-both-unjudged": "5.3", "bad-no-reread": "5.5", "bad-reread-job": "5.5",
 	"bad-damage": "5.6", "bad-done-unsynced": "5.7", "bad-done-early": "5.8", "bad-done-by-one": "5.8", "bad-lost-first": "5.9",
 	"bad-clean-epoch": "6.1", "bad-clean-completes": "6.1", "bad-clean-superseded": "6.1", "note-clean-certificates": "6.1", "bad-clean-own-log": "6.1",

@@ -25,6 +25,7 @@ type Config struct {
 	OtherDir, TakeOver       bool // attempts from OtherFrom (0 means 1) to before BackFrom have another checkpoint directory (and the first of them --take-over)
 	OtherFrom, BackFrom      int
 	OtherBegins              int  // begins that stand in the other directory's log already
+	Copied                   bool // the other directory is a copy of the first one, made at any time
 	FromTable                bool // the attempt in the other directory goes on from the tables' certificates
 	RenameOverwrites         bool // HDFS client without the flag
 
@@ -43,7 +44,7 @@ type Config struct {
 	OldIfInvisible, OldIfUncertified, OldSilently, DamagedSilently, RewindSkipsPending, RewindSkipsStaged, RewindNotInTable, RewindOnePlace, RewindUnsynced, RewindNoCopy,
 	RepairNewName, RepairIgnoresRewind, RepairUnsynced, CleanByEpoch bool
 	// With several tables and subtasks.
-	ClaimFirstOnly, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, ForeignUnfinished, KeptUnfinished, FromGreatest bool
+	ClaimFirstOnly, ClaimsCross, NewestClaimOnly, EqualEpochs, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, ForeignUnfinished, KeptUnfinished, FromGreatest bool
 	// Cleaning.
 	SegmentEarly, CleanLogsFirst, CleanIgnoresCompletes, CleanIgnoresSuperseded, CleanIgnoresCertificates, CleanOwnLog, CleanNewestClaim bool
 }

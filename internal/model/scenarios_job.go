@@ -45,6 +45,9 @@ func jobScenarios() []scenario {
 	cleanFrom := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, Cleans: 1, OtherDir: true, TakeOver: true, FromTable: true, OtherBegins: 1})
 	foreign := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, OtherDir: true, OtherFrom: 2, TakeOver: true, FromTable: true, RewindBy: 1, MaxRewinds: 1})
 
+	takeBack := with(tables, func(c *Config) { c.Attempts, c.OtherDir, c.TakeOver, c.BackFrom = 3, true, true, 2 })
+	copied := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, OtherDir: true, BackFrom: 2, Copied: true})
+
 	good("ok-retain", "2 attempts, 2 offsets, entries are cleaned away, 2 checkpoints retained, going back and keeping or rewinding", logs)
 	good("ok-retain-segment", "the same, 1 offset, 3 attempts", with(logs, func(c *Config) { c.Attempts, c.Offsets = 3, 1 }))
 	good("ok-savepoint", "the same, to copies that no cleaning reaches, 1 retained", with(logs, func(c *Config) { c.Savepoints, c.Retain = true, 1 }))
@@ -59,6 +62,22 @@ func jobScenarios() []scenario {
 	good("note-clean-certificates", "the cleaning command ignores what certificates name: their completes name it", with(cleanBack, func(c *Config) { c.CleanIgnoresCertificates = true }))
 	good("note-clean-logs-first", "the cleaning command reads the logs before it lists, one checkpoint directory: no fault", with(clean, func(c *Config) { c.CleanLogsFirst = true }))
 
+	good("ok-tables-takeback", "2 tables, a second checkpoint directory takes over, the first one takes back at the same time", takeBack)
+	good("ok-tables-logclean", "2 tables, entries of all logs are cleaned away, going back", with(rewind, func(c *Config) { c.LogCleaning, c.Keep = true, true }))
+	good("ok-retain3", "3 attempts, 2 offsets, 3 checkpoints retained, going back and keeping", with(logs, func(c *Config) { c.Offsets, c.Retain, c.KeepOnly, c.Attempts = 2, 3, true, 3 }))
+	good("ok-copied", "the second attempt goes on from a copy of the checkpoint directory, the third with the original", copied)
+	good("ok-copied2", "the same, the second and third with the copy, 2 offsets", with(copied, func(c *Config) { c.BackFrom, c.Offsets = 0, 2 }))
+
+	good("ok-tables-cut", "2 tables, 2 attempts, power cut", with(tables, func(c *Config) { c.PowerCuts = 1 }))
+	good("ok-tables-rewind-cut", "2 tables, 3 attempts, going back once, power cut, at most 2 lost answers", with(rewind, func(c *Config) { c.Attempts, c.PowerCuts, c.Losses = 3, 1, 2 }))
+	good("ok-keep-cut", "going back and keeping, 3 attempts, 1 offset, power cut", with(keep, func(c *Config) { c.Attempts, c.Offsets, c.PowerCuts = 3, 1, 1 }))
+	good("ok-keep-take", "going back and keeping, outsider deletes a pending file, losses are accepted", with(keep, func(c *Config) { c.Takes, c.AcceptLost = 1, true }))
+	good("ok-from-cut", "2 tables, going on from the tables, power cut, at most 2 lost answers", with(from, func(c *Config) { c.PowerCuts, c.Losses = 1, 2 }))
+	good("ok-subtasks-cut", "2 subtasks, the second attempt may go back, power cut", with(subtasks, func(c *Config) { c.PowerCuts, c.RewindBy, c.MaxRewinds = 1, 1, 1 }))
+
+	bad("bad-claims-cross", "a take-over does not look again at the tables that it claimed first", answered(with(takeBack, func(c *Config) { c.ClaimsCross = true })))
+	bad("bad-hidden-claim", "a newer attempt's claim is not seen behind another log's, two take-overs at the same time", answered(with(takeBack, func(c *Config) { c.Tables, c.NewestClaimOnly = 1, true })))
+	bad("bad-equal-epochs", "a claim of another process with the same epoch, from a copy of the log, is gone behind", answered(with(copied, func(c *Config) { c.EqualEpochs = true })))
 	bad("bad-claim-first", "only the first table is claimed", with(rewind, func(c *Config) { c.ClaimFirstOnly = true }))
 	bad("bad-done-by-one", "done in one table counts for all", with(tables, func(c *Config) { c.DoneByOne = true }))
 	bad("bad-lost-first", "a lost file stops the job before the other tables' files are committed", with(tables, func(c *Config) { c.Takes, c.LostStopsAtOnce = 1, true }))
