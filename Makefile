@@ -52,6 +52,9 @@ test: ## everything that must pass: install, build, lint, unit, peers
 bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)
 	$(BINARIES) FLINK_TM_MEM=$${FLINK_TM_MEM:-4g} $(PEERS) kafka flink -- $(GO) run ./bench -records $(RECORDS) -rounds $(ROUNDS)
 
+bench-hdfs: build ## jobs b and c on HDFS and on the local disk, by CPU time (RECORDS, ROUNDS)
+	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) run ./bench -hdfs -records $(RECORDS) -rounds $(ROUNDS) -out bench/HDFS.md
+
 crash: build-failpoint ## the process killed at each failpoint and at random, HDFS failing over meanwhile (KILLS, STORE)
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 120m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -store $(STORE) -v
 
@@ -74,4 +77,4 @@ docs: ## reference pages from the option tables; fails in CI when they differ
 fmt: ## gofmt on all files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: model help build build-failpoint unit demo install peers test bench crash soak sim lint docs fmt
+.PHONY: model help build build-failpoint unit demo install peers test bench bench-hdfs crash soak sim lint docs fmt

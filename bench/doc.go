@@ -3,6 +3,9 @@
 //
 //	make bench RECORDS=10000000 ROUNDS=3
 //	test/peer/with_peers.sh kafka flink -- go run ./bench -records 1000000 -rounds 1 -jobs b
+//	make bench-hdfs RECORDS=10000000 ROUNDS=3
+//
+// The last one compares jobs b and c on HDFS with the local disk.
 //
 // How it measures:
 //

@@ -35,50 +35,71 @@ const (
 	partitions = 4
 )
 
+// settings are the flags.
+type settings struct {
+	records      int64
+	rounds       int
+	jobs         string
+	flink, other bool
+	hdfs         bool
+	binary, out  string
+}
+
 func main() {
 	log.SetFlags(log.Ltime)
-	records := flag.Int64("records", 10_000_000, "records in the topic")
-	rounds := flag.Int("rounds", 3, "measured rounds of each job, besides a discarded one")
-	jobs := flag.String("jobs", "abc", "jobs to compare")
-	flink := flag.Bool("flink", true, "compare with Flink")
-	other := flag.Bool("other", true, "measure start, restart, delay, memory at a standstill and the cost of checkpoints")
-	binary := flag.String("staunch", os.Getenv("STAUNCH_BIN"), "the program; default $STAUNCH_BIN")
-	out := flag.String("out", "bench/RESULTS.md", "file for the table, empty for none")
+	var s settings
+	flag.Int64Var(&s.records, "records", 10_000_000, "records in the topic")
+	flag.IntVar(&s.rounds, "rounds", 3, "measured rounds of each job, besides a discarded one")
+	flag.StringVar(&s.jobs, "jobs", "abc", "jobs to compare")
+	flag.BoolVar(&s.flink, "flink", true, "compare with Flink")
+	flag.BoolVar(&s.other, "other", true, "measure start, restart, delay, memory at a standstill and the cost of checkpoints")
+	flag.BoolVar(&s.hdfs, "hdfs", false, "compare jobs b and c on HDFS with the local disk, and nothing else")
+	flag.StringVar(&s.binary, "staunch", os.Getenv("STAUNCH_BIN"), "the program; default $STAUNCH_BIN")
+	flag.StringVar(&s.out, "out", "bench/RESULTS.md", "file for the table, empty for none")
 	flag.Parse()
-	if err := run(*records, *rounds, *jobs, *flink, *other, *binary, *out); err != nil {
+	if err := run(s); err != nil {
 		log.Fatal("bench: ", err)
 	}
 }
 
-func run(records int64, rounds int, jobs string, flink, other bool, binary, out string) error {
-	if rounds < 1 || records < 1000 || regexp.MustCompile(`[^abc]`).MatchString(jobs) {
+func run(s settings) error {
+	if s.rounds < 1 || s.records < 1000 || regexp.MustCompile(`[^abc]`).MatchString(s.jobs) {
 		return fmt.Errorf("-rounds is at least 1, -records at least 1000, -jobs of a, b, c")
 	}
-	b, err := setUp(records, rounds, binary)
+	b, err := setUp(s.records, s.rounds, s.binary)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	r := &report{began: time.Now(), machine: describe(), records: records, rounds: rounds}
+	r := &report{began: time.Now(), machine: describe(), records: s.records, rounds: s.rounds, command: "make bench"}
 	if err := b.fill(); err != nil {
 		return err
 	}
 	r.bytes = b.bytes
-	for _, job := range strings.Split(jobs, "") {
-		if job != "" {
-			r.jobs = append(r.jobs, b.compare(job, flink))
-		}
-	}
-	if other {
-		r.rows = append(r.rows, b.others()...)
+	if s.hdfs {
+		r.command, r.rows = "make bench-hdfs", b.hdfsRows(s.jobs)
+	} else {
+		b.measure(r, s)
 	}
 	r.ended, r.loadAfter = time.Now(), loadAverage()
 	text := r.render()
 	fmt.Print("\n", text)
-	if out == "" {
+	if s.out == "" {
 		return nil
 	}
-	return keepNotes(out, text)
+	return keepNotes(s.out, text)
+}
+
+// measure compares engines, and what else a user notices.
+func (b *bench) measure(r *report, s settings) {
+	for _, job := range strings.Split(s.jobs, "") {
+		if job != "" {
+			r.jobs = append(r.jobs, b.compare(job, s.flink))
+		}
+	}
+	if s.other {
+		r.rows = append(r.rows, b.others()...)
+	}
 }
 
 func setUp(records int64, rounds int, binary string) (*bench, error) {

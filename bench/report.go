@@ -15,6 +15,7 @@ const peakBar = 400e6
 
 // report is all that was measured.
 type report struct {
+	command        string
 	began, ended   time.Time
 	machine        []string
 	loadAfter      string
@@ -27,7 +28,7 @@ type report struct {
 // render makes the Markdown text.
 func (r *report) render() string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "# Results of `make bench`\n\n%s UTC, %.0f minutes. ", r.began.UTC().Format("2006-01-02 15:04"), r.ended.Sub(r.began).Minutes())
+	fmt.Fprintf(&t, "# Results of `%s`\n\n%s UTC, %.0f minutes. ", r.command, r.began.UTC().Format("2006-01-02 15:04"), r.ended.Sub(r.began).Minutes())
 	fmt.Fprintf(&t, "Topic of %s records, %s of JSON values, %d partitions; parallelism 2, checkpoints every 5 s, exactly once. ", thousands(float64(r.records)),
 		mib(r.bytes), partitions)
 	fmt.Fprintf(&t, "One discarded round, then medians of %d interleaved ones.\n\n", r.rounds)
@@ -39,7 +40,7 @@ func (r *report) render() string {
 		r.ratios(&t)
 	}
 	if len(r.rows) > 0 {
-		t.WriteString("\n## What a user waits for, and memory\n\n| what | figure | bar | |\n|---|---|---|---|\n")
+		t.WriteString("\n## What a user waits for, memory, and stores\n\n| what | figure | bar | |\n|---|---|---|---|\n")
 		for _, x := range r.rows {
 			fmt.Fprintf(&t, "| %s | %s | %s | %s |\n", x.what, x.text(), x.bar, verdict(x.holds))
 		}
