@@ -2,7 +2,7 @@
 // where the incident of docs/design/01-origin.md is played back: a delete that arrives late, before the old protocol and before this one.
 //
 //	incident_test.go   the incident, before and after
-//	reply_test.go      each mutating call of the client: reply lost, request lost, request late
+//	reply_test.go      each mutating call of the client: reply lost, request lost, request late, late and forgotten
 //	job_test.go        the same in jobs; pipelines that break
 //	failover_test.go   the active NameNode goes away in the middle of a call; a file that lies idle
 //	away_test.go       both NameNodes, DataNodes, safe mode, quotas

@@ -132,7 +132,7 @@ func TestJobMutations(t *testing.T) {
 					rule := g.active().On(nnproxy.Match{Method: method, Path: below(g.dir), Skip: skip}, actions[name])
 					g.checkpoint()
 					rule.Off()
-					met[method] += g.late(rule, actions[name])
+					met[method] += g.late(rule, name)
 				}
 			}
 			g.exact()
@@ -150,7 +150,7 @@ func TestJobMutations(t *testing.T) {
 }
 
 // late counts what a rule has met and lets held requests through.
-func (g *played) late(rule *nnproxy.Rule, a nnproxy.Action) (n int) {
+func (g *played) late(rule *nnproxy.Rule, name string) (n int) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	for {
@@ -159,8 +159,8 @@ func (g *played) late(rule *nnproxy.Rule, a nnproxy.Action) (n int) {
 			return n
 		}
 		n++
-		if a == nnproxy.HoldAndCut {
-			if _, err := hit.Release(deadline(g.t)); err != nil {
+		if actions[name] == nnproxy.HoldAndCut {
+			if _, err := release(deadline(g.t), name, hit); err != nil {
 				g.t.Error(err)
 			}
 		}
@@ -194,7 +194,7 @@ func TestJobPipelines(t *testing.T) {
 		g.rows(200)
 		g.checkpoint()
 		rule.Off()
-		met[methods[i%3]] += g.late(rule, nnproxy.ForwardAndCut)
+		met[methods[i%3]] += g.late(rule, "reply lost")
 	}
 	g.exact()
 	for _, m := range methods {

@@ -3,6 +3,7 @@
 package hdfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -143,9 +144,20 @@ func recovered(c *hdfs.Client, dir string) error {
 	return errors.New("the lease is not recovered")
 }
 
-// actions are what happens to the first call of a kind: executed and its reply lost, never executed, or executed late, after the client's next
-// try had success.
-var actions = map[string]nnproxy.Action{"reply lost": nnproxy.ForwardAndCut, "request lost": nnproxy.Cut, "request late": nnproxy.HoldAndCut}
+// actions are what happens to the first call of a kind: executed and its reply lost; never executed; arriving late, after the client's next try
+// had success; and so late that the NameNode has forgotten that it carried the call out, and does so again.
+var actions = map[string]nnproxy.Action{"reply lost": nnproxy.ForwardAndCut, "request lost": nnproxy.Cut, "request late": nnproxy.HoldAndCut,
+	forgotten: nnproxy.HoldAndCut}
+
+const forgotten = "request late and forgotten"
+
+// release lets a held request through.
+func release(ctx context.Context, name string, h *nnproxy.Hit) (nnproxy.Reply, error) {
+	if name == forgotten {
+		return h.ReleaseForgotten(ctx)
+	}
+	return h.Release(ctx)
+}
 
 // TestMutations: whatever happens to a mutating call's first try, the client gets its answer by a second one under the same client and call id,
 // and the state is as promised, once.
@@ -185,7 +197,7 @@ func TestMutations(t *testing.T) {
 				}
 				p.holds(dir, m.after)
 				if actions[name] == nnproxy.HoldAndCut {
-					r, err := hit.Release(deadline(t))
+					r, err := release(deadline(t), name, hit)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -2,7 +2,9 @@ package nnproxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -185,6 +187,17 @@ func (h *Hit) Release(ctx context.Context) (Reply, error) {
 		return Reply{}, fmt.Errorf("late %s %s: %w", h.Method, h.Path, err)
 	}
 	return h.Reply(ctx)
+}
+
+// ReleaseForgotten is Release at a time when the NameNode's retry cache has forgotten the call (ten minutes later, by default): it comes under
+// another client's id, so the NameNode carries out what it has carried out before.
+func (h *Hit) ReleaseForgotten(ctx context.Context) (Reply, error) {
+	other := make([]byte, len(h.Client))
+	if _, err := rand.Read(other); err != nil {
+		return Reply{}, err
+	}
+	h.frame = bytes.Replace(h.frame, []byte(h.Client), other, 1)
+	return h.Release(ctx)
 }
 
 // Reply waits for the NameNode's answer to a call that was let through.

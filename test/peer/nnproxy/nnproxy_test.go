@@ -350,3 +350,21 @@ func TestAnAnswerOfItsOwn(t *testing.T) {
 		t.Errorf("executed %q", got)
 	}
 }
+
+// TestAForgottenCall: it comes late under another client's id, and is the same call else.
+func TestAForgottenCall(t *testing.T) {
+	p, n, ctx := start(t)
+	rule := p.On(Match{Method: "delete"}, HoldAndCut)
+	k := dial(t, p)
+	k.send(request(1, 0, "delete", "/x"))
+	h := hit(t, ctx, rule)
+	if _, err := h.ReleaseForgotten(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.did(); !slices.Equal(got, []string{"delete /x"}) {
+		t.Errorf("executed %q", got)
+	}
+	if c, ok := parseCall(h.frame); !ok || c.Client == h.Client || len(c.Client) != 16 || c.ID != h.ID {
+		t.Errorf("%+v", c)
+	}
+}
