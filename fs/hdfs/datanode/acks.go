@@ -80,6 +80,7 @@ func (s *stream) onAck(p *pipe, a *ack, b []byte) (last bool, bad *nodeError) {
 	s.window = s.window[:n]
 	s.acked = max(s.acked, front.end())
 	last = front.last
+	p.finished = last
 	if front.out {
 		front.acked = true
 	} else {

@@ -56,6 +56,8 @@ type pipe struct {
 
 	// err is the first failure.
 	err *nodeError
+	// finished: the block's last packet was acknowledged, after which nothing more is read.
+	finished bool
 	// broken is what writing said; the cause, and who it was, may stand in an acknowledgement that is still to be read.
 	broken error
 	// heard is when the last acknowledgement came.

@@ -330,11 +330,14 @@ func (s *stream) listen() {
 func (s *stream) recover() error {
 	for {
 		s.mu.Lock()
-		for s.pipe.err == nil {
+		for s.pipe.err == nil && !s.pipe.finished {
 			s.cond.Wait() // sawBroken: the reader is about to say more
 		}
 		bad := s.pipe.err
 		s.mu.Unlock()
+		if bad == nil {
+			return nil // the write failed only after all of it had arrived
+		}
 		s.hangUp()
 		if err := s.reopen(bad); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -357,6 +358,44 @@ func TestAllNodesAwayAtFirst(t *testing.T) {
 			t.Errorf("gave up after %v", took)
 		}
 	})
+}
+
+// lyingConn says that a write failed whose bytes arrived.
+type lyingConn struct {
+	net.Conn
+	lie func(b []byte) bool
+}
+
+func (c lyingConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err == nil && c.lie(b) {
+		err = syscall.ECONNRESET
+	}
+	return n, err
+}
+
+// TestWriteFailsAfterDelivery: the packet that is said to be lost is acknowledged nevertheless, the last one of a block too.
+func TestWriteFailsAfterDelivery(t *testing.T) {
+	for lie := range 8 {
+		inCluster(t, 2, func(t *testing.T, c *cluster) {
+			opt := c.options()
+			opt.BlockSize = 200_192
+			writes := 0
+			opt.Dial = func(addr string, timeout time.Duration) (net.Conn, error) {
+				conn, err := c.dial(addr, timeout)
+				return lyingConn{conn, func(b []byte) bool { writes++; return writes == lie+1 }}, err
+			}
+			w := newWriter(t, c, opt)
+			data := bytesOf(uint64(lie), 300_000)
+			_, err := w.Write(data)
+			must(t, "write", err)
+			must(t, "sync", w.Sync())
+			must(t, "close", w.Close())
+			if got, err := c.content(); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("lie %d: %d bytes, %v", lie, len(got), err)
+			}
+		})
+	}
 }
 
 // TestSecuredCluster: DataNodes that want SASL close the connection; the error says what it may be.
