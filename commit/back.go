@@ -51,9 +51,9 @@ func (t *Table) Back(x Target) (Back, error) {
 	b := Back{Branch: account.Branch{Chain: t.state.Chain}, Empty: t.state.Chain.Certificate == ""}
 	found := false
 	splits := map[string]bool{}
-	left := account.ChainEnd{} // what lies behind belongs to a branch that the target does not descend from
+	var left *account.ChainEnd // what lies behind belongs to a branch that the target does not descend from
 	if k := t.state.Kept; k != nil && k.Left && !x.Known && x.Checkpoint > k.Chain.Checkpoint {
-		left = k.Target
+		left = &k.Target
 	}
 	foreign := false
 	err := t.walk(func(c *Certified) (bool, error) {
@@ -89,13 +89,13 @@ func (t *Table) Back(x Target) (Back, error) {
 }
 
 // endsAt reports whether c is the newest certificate that the target descends from.
-func (t *Table) endsAt(c *Certified, x Target, left account.ChainEnd, newer int) bool {
+func (t *Table) endsAt(c *Certified, x Target, left *account.ChainEnd, newer int) bool {
 	switch {
 	case x.Known && c.Checkpoint == x.Checkpoint && c.Complete == x.Complete:
 		return true
 	case x.Known: // a promise that was not certified can be carried out only at the chain's end
 		return c.Hash == x.Expect.Certificate && (x.Empty || newer == 0)
-	case left.Certificate != "":
+	case left != nil:
 		return c.Hash == left.Certificate
 	}
 	return c.LogID == x.LogID && c.Checkpoint <= x.Checkpoint

@@ -140,71 +140,84 @@ func (j *Job) at(key string) (store fs.FS, root string, sink connector.FileTable
 	return store, root, nil, err
 }
 
-// preview refuses an order before anything is written, as far as that can be told by reading. It says whether the log needs a new identity.
+// preview refuses an order before anything is written, as far as that can be told by reading. It finds out whether the log needs a new identity.
 func (j *Job) preview() error {
-	b := j.back
 	tables := map[string]*table{}
-	lost := false
 	for key, name := range j.concerned() {
 		store, root, sink, err := j.at(key)
+		if err == nil {
+			err = j.wasWritten(key, name, store, root)
+		}
+		none := false
+		if err == nil {
+			none, err = j.none(key, store, root)
+		}
 		if err != nil {
 			return err
 		}
-		if err := j.wasWritten(key, name, store, root); err != nil {
-			return err
-		}
-		if none, err := j.none(key, store, root); none || err != nil {
-			if err != nil {
-				return err
-			}
+		if none {
 			continue
 		}
 		tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, store, root, j.owner(j.store.Next()), j.spec.Variant.Commit, j.log)}
-		if err := tb.t.Refresh(); err != nil {
-			return err
-		}
-		c := tb.t.State().Claim
-		if j.store.Newer(c) { // an older copy, unless another process has begun just now
-			if err := errors.Join(j.store.Load(), j.mayBegin()); err != nil {
-				return err
-			}
-		}
-		if j.store.Newer(c) {
-			if c.Log != j.logURI() && !j.spec.TakeOver {
-				return fault.Userf("table %s was claimed by epoch %d of this job with the log %s, of which %s is an older copy", tb.t.Place(), c.Epoch, c.Log, j.store.Dir()).
-					WithHint("nothing was changed. If no process goes on with that log, say so with --take-over")
-			}
-			b.renew, lost = true, true
-		} else if err := tb.t.MayClaim(j.over); err != nil {
+		if err := errors.Join(tb.t.Refresh(), j.mayClaim(tb)); err != nil {
 			return err
 		}
 		tables[key] = tb
 	}
-	if last := j.store.LastRewind(); last != nil && !lost {
-		for key, br := range last.Tables {
-			if tables[key] == nil {
-				continue
-			}
-			done, err := tables[key].t.Settled(last.Hash, br, last.TargetHash, targetID(last))
-			if err != nil && !errors.Is(err, commit.ErrMovedOn) {
-				return err
-			}
-			if err == nil && !done {
-				return nil // it is finished first, and judged then
-			}
-		}
+	if unfinished, err := j.unfinished(tables); unfinished || err != nil {
+		return err // it is finished first, and judged then
 	}
-	for _, tb := range tables {
-		if tb.t.State().Superseding != nil { // so is what another log ordered
-			return nil
-		}
-	}
-	if b.table {
+	if j.back.table {
 		_, err := j.standing(tables)
 		return err
 	}
 	_, _, err := j.judge(tables)
 	return err
+}
+
+// mayClaim refuses what the claim of a table would be refused for, and takes note if the log is an older copy.
+func (j *Job) mayClaim(tb *table) error {
+	c := tb.t.State().Claim
+	if j.store.Newer(c) { // or another process has begun just now
+		if err := errors.Join(j.store.Load(), j.mayBegin()); err != nil {
+			return err
+		}
+	}
+	if !j.store.Newer(c) {
+		return tb.t.MayClaim(j.over)
+	}
+	if c.Log != j.logURI() && !j.spec.TakeOver {
+		return fault.Userf("table %s was claimed by epoch %d of this job with the log %s, of which %s is an older copy", tb.t.Place(), c.Epoch, c.Log, j.store.Dir()).
+			WithHint("nothing was changed. If no process goes on with that log, say so with --take-over")
+	}
+	j.back.renew = true
+	return nil
+}
+
+// unfinished reports whether an earlier rewind is not carried out in every table, whichever log ordered it.
+func (j *Job) unfinished(tables map[string]*table) (bool, error) {
+	for _, tb := range tables {
+		if tb.t.State().Superseding != nil {
+			return true, nil
+		}
+	}
+	last := j.store.LastRewind()
+	if last == nil || j.back.renew {
+		return false, nil
+	}
+	for key, br := range last.Tables {
+		if tables[key] == nil {
+			continue
+		}
+		done, err := tables[key].t.Settled(last.Hash, br, last.TargetHash, targetID(last))
+		if err != nil && !errors.Is(err, commit.ErrMovedOn) {
+			return false, err
+		}
+		if err == nil && !done {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func targetID(r *checkpoint.RewindEntry) account.CheckpointID {
@@ -287,15 +300,13 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 		if err != nil {
 			return r, false, err
 		}
-		if bk.Forked {
+		_, promised := promises(b.target)[key]
+		if bk.Forked && (tb.sink != nil || promised) {
 			return r, false, j.forked(tb, bk)
 		}
 		br := bk.Branch
-		if len(bk.Newer) > 0 {
-			br.Left = tb.sink == nil
-			if !br.Left {
-				newer = append(newer, fmt.Sprintf("table %s has output of checkpoints %s", tb.t.Place(), idsText(bk.Newer)))
-			}
+		if br.Left = len(bk.Newer) > 0 && tb.sink == nil; !br.Left && len(bk.Newer) > 0 {
+			newer = append(newer, fmt.Sprintf("table %s has output of checkpoints %s", tb.t.Place(), idsText(bk.Newer)))
 		}
 		r.Tables[key] = br
 	}
@@ -518,7 +529,7 @@ func (j *Job) damageHint(err error) error {
 	if fault.ClassOf(err) != fault.Damage || errors.Is(err, log.ErrVersion) {
 		return err
 	}
-	good := "or begin anew with --fresh"
+	good := "go on from what the tables say with --from-table, or begin anew with --fresh"
 	if n := j.store.Newest(); n != nil {
 		good = fmt.Sprintf("or go back to the newest one that can be read: --from-savepoint %d", n.ID)
 	}

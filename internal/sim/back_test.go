@@ -716,6 +716,48 @@ func TestTableRemovedSince(t *testing.T) {
 	})
 }
 
+// TestTableLeftAndBack: a table that was added behind the target, and is not in the file when the job goes back, comes back into the file: what it
+// has is newer than the job, and is taken back or kept by order.
+func TestTableLeftAndBack(t *testing.T) {
+	for _, mode := range []job.NewerOutput{job.RewindNewer, job.KeepNewer} {
+		t.Run(string(mode), func(t *testing.T) {
+			holds(t, func(c *script) {
+				id := c.savepoint()
+				c.retain = 8
+				c.moveTable("/fresh")
+				c.begin()
+				c.rows(5, "a") // 20 to 24, to /fresh only
+				c.checkpoint()
+				c.stop()
+				c.tableAt(1)
+				c.order = from(fmt.Sprint(id), job.RewindNewer)
+				c.begin()
+				c.checkpoint()
+				c.sees("after the rewind", 0, 25)
+				c.stop()
+				c.order = nil
+				c.tableAt(1) // /fresh once more
+				c.refused("/fresh", "--on-newer-output")
+				if mode == job.KeepNewer {
+					c.o.tables[0].repeats = 1
+				}
+				c.order = func(s *job.Spec) { s.OnNewerOutput = mode }
+				c.begin()
+				c.order = nil
+				c.rows(2, "b")
+				c.checkpoint()
+				want := []int64{25, 26}
+				if mode == job.KeepNewer {
+					want = []int64{20, 21, 22, 23, 24, 25, 26}
+				}
+				if got := c.visible(); !slices.Equal(got, want) {
+					c.failf("visible in /fresh: %v, expected %v", got, want)
+				}
+			})
+		})
+	}
+}
+
 // removeFolders removes a tree of empty folders.
 func (c *script) removeFolders(dir string) {
 	list, err := c.o.client.List(dir)

@@ -400,3 +400,18 @@ func TestDamagedRewind(t *testing.T) {
 	s.refusesBack([]string{"--from-savepoint", strconv.Itoa(newest), "--on-newer-output", "keep"}, "superseded by a rewind")
 	s.finishes(append(retained, "--from-savepoint", id)...)
 }
+
+// TestTornOnly: no retained checkpoint can be read. The table says where the job stood.
+func TestTornOnly(t *testing.T) {
+	t.Parallel()
+	s := interrupted(t)
+	all := s.checkpoints()
+	for _, c := range all {
+		if err := os.Truncate(c.path, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start().exits(1).says(all[0].path, "--from-table", "--fresh")
+	s.start("--from-table", "STAUNCH_FAILPOINT=begin.after").killed()
+	s.finishes("--from-table")
+}
