@@ -99,12 +99,16 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 
 // finishedBefore looks whether the job has ended in an earlier run.
 func (j *Job) finishedBefore() (bool, error) {
-	s := checkpoint.Open(j.env, j.spec.CheckpointStore, j.logDir(), j.spec.Variant.Store, j.log)
+	open := checkpoint.Open
+	if j.spec.FromTable {
+		open = checkpoint.OpenPast
+	}
+	s := open(j.env, j.spec.CheckpointStore, j.logDir(), j.spec.Variant.Store, j.log)
 	j.store = s
 	if err := s.Load(); err != nil {
 		return false, j.damageHint(err)
 	}
-	if s.Ended() == nil {
+	if s.Ended() == nil || len(s.Damage()) > 0 {
 		return false, nil
 	}
 	if n := s.Newest(); n != nil {
@@ -128,7 +132,7 @@ func (a *attempt) start() error {
 	for _, tb := range a.tables {
 		greatest = max(greatest, tb.t.State().Greatest)
 	}
-	if fromDirectories(a.base) {
+	if a.behindDirectories() {
 		greatest += idsApart
 	}
 	if a.spec.Variant.ReuseIDs {

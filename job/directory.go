@@ -14,13 +14,19 @@ import (
 // its store carries out late, finds no folder that is written now.
 const idsApart = 1000
 
-// fromDirectories reports whether a checkpoint names folders.
-func fromDirectories(r *checkpoint.Restored) bool {
-	if r == nil {
-		return false
+// behindDirectories reports whether the restored checkpoint names folders, or a table's newest certificate was made from some: the checkpoint itself
+// may be lost since (--from-table).
+func (a *attempt) behindDirectories() bool {
+	if a.base != nil {
+		for _, t := range a.base.Tables {
+			if len(t.Directories) > 0 {
+				return true
+			}
+		}
 	}
-	for _, t := range r.Tables {
-		if len(t.Directories) > 0 {
+	for _, tb := range a.tables {
+		st := tb.t.State()
+		if c := st.Find(st.Chain.Certificate); c != nil && len(c.FromDirectories) > 0 {
 			return true
 		}
 	}

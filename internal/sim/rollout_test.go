@@ -321,3 +321,25 @@ func TestFromDirectoriesLateDelete(t *testing.T) {
 		c.finish()
 	})
 }
+
+// TestFromDirectoriesThenFromTable: the checkpoint directory is lost when the newest certificate is one from folders: it tells where the splits stood.
+func TestFromDirectoriesThenFromTable(t *testing.T) {
+	holds(t, func(c *script) {
+		dirs := c.directories()
+		c.olderCommits(dirs[0], 1)
+		c.begin()
+		c.kill(c.last)
+		c.sees("after the restart", 0, 20)
+		for _, f := range c.store.Files(jobs) {
+			c.must(c.store.Take(f.Path))
+		}
+		c.order = func(s *job.Spec) { s.FromTable, s.TakeOver = true, true }
+		c.begin()
+		c.order = nil
+		if id := c.checkpoint(); id < 1000 {
+			c.failf("checkpoint %d is near the folders of the version before", id)
+		}
+		c.sees("at last", 0, 25)
+		c.finish()
+	})
+}
