@@ -150,8 +150,10 @@ type Segment struct {
 	// Chain is the newest certificate, done.
 	Chain ChainEnd `json:"chain"`
 	// LogID of the newest certificate, and the source splits that the archived certificates cover.
-	ChainLogID string   `json:"chain_log_id,omitempty"`
-	Splits     []string `json:"splits,omitempty"`
+	ChainLogID string `json:"chain_log_id,omitempty"`
+	// Complete is the hash of the complete that the newest certificate names: another log may have a checkpoint of the same id.
+	Complete string   `json:"complete,omitempty"`
+	Splits   []string `json:"splits,omitempty"`
 	// Claim is the claim in force.
 	Claim Claim     `json:"claim"`
 	Time  time.Time `json:"time"`

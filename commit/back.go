@@ -211,7 +211,7 @@ func (t *Table) Settled(rewind string, b account.Branch, complete string, id acc
 		return true, nil
 	case st.Chain == b.Chain:
 		return false, nil
-	case last != nil && last.Complete == complete, last == nil && complete != "" && st.ChainDone && st.Chain.Checkpoint == id:
+	case last != nil && last.Complete == complete, complete != "" && st.archived(id, complete):
 		return true, nil // what the target promises was certified since
 	}
 	return false, fault.Userf("table %s: its chain ends with checkpoint %d (%s), which is neither where the job went back to (%d, %s) nor where it came from (%d, %s): %w",

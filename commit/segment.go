@@ -34,7 +34,7 @@ func (t *Table) segment() error {
 	if err != nil {
 		return err
 	}
-	g := account.Segment{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Chain: t.state.Chain, ChainLogID: t.state.ChainLogID,
+	g := account.Segment{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Chain: t.state.Chain, ChainLogID: t.state.ChainLogID, Complete: t.state.ChainComplete,
 		Splits: slices.Sorted(maps.Keys(t.state.Splits)), Greatest: t.state.Greatest, Others: slices.Sorted(maps.Keys(t.state.Others)), Time: t.env.Now().UTC()}
 	if t.state.Segment != nil {
 		g.Archives = append(g.Archives, t.state.Segment.Archives...)

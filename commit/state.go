@@ -46,6 +46,8 @@ type State struct {
 	// ChainDone reports whether it is done; ChainLogID whose it is.
 	ChainDone  bool
 	ChainLogID string
+	// ChainComplete is the complete that it names; "" if that is not known.
+	ChainComplete string
 	// Splits are the source splits that the certificates cover.
 	Splits map[string]bool
 	// Greatest id of a checkpoint that any certificate names, superseded ones and those behind a segment too.
@@ -136,7 +138,7 @@ func (s *State) Apply(e log.Entry) error {
 		}
 		s.Certificates = append(s.Certificates, c)
 		s.Chain, s.ChainDone = account.ChainEnd{Certificate: c.Hash, Checkpoint: c.Checkpoint}, false
-		s.ChainLogID = c.LogID
+		s.ChainLogID, s.ChainComplete = c.LogID, c.Complete
 		s.Greatest, s.Kept = max(s.Greatest, c.Checkpoint), nil
 		for _, r := range c.Ranges {
 			s.covers(r.Split)
@@ -186,7 +188,7 @@ func (s *State) Apply(e log.Entry) error {
 		claim := g.Claim
 		s.Claim = &claim
 		s.Certificates = nil
-		s.Chain, s.ChainDone, s.ChainLogID = g.Chain, true, g.ChainLogID
+		s.Chain, s.ChainDone, s.ChainLogID, s.ChainComplete = g.Chain, true, g.ChainLogID, g.Complete
 		s.Greatest = max(s.Greatest, g.Chain.Checkpoint, g.Greatest)
 		s.excuse(g.Others)
 		for _, sp := range g.Splits {
@@ -238,11 +240,25 @@ func (s *State) supersede(x *Superseding) {
 	s.Certificates, s.Superseding, s.Kept = rest, x, nil
 	s.Chain, s.ChainLogID = x.Target, x.TargetLogID
 	last := s.Find(x.Target.Certificate)
+	s.ChainComplete = ""
+	if last != nil {
+		s.ChainComplete = last.Complete
+	} else if g := s.Segment; g != nil && g.Chain == x.Target {
+		s.ChainComplete = g.Complete
+	}
 	s.ChainDone = x.Target.Certificate != "" && (last == nil || last.Done != nil) // behind a segment all is done
 	s.Splits = nil
 	for _, split := range x.Splits {
 		s.covers(split)
 	}
+}
+
+// archived reports whether the chain ends, behind a segment, at what checkpoint id of this complete promised: then it is done. Another log's
+// checkpoint of the same id is another one. [A completes 4 and is fenced; B, by another log, certifies its own 4, which a segment archives; A's log
+// is started again and takes its 4 for done.]
+func (s *State) archived(id account.CheckpointID, complete string) bool {
+	return s.ChainDone && s.Chain.Checkpoint == id && s.Find(s.Chain.Certificate) == nil &&
+		(s.ChainComplete == complete || s.ChainComplete == "" || s.doneByID)
 }
 
 func (s *State) excuse(others []string) {

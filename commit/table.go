@@ -389,7 +389,7 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 			return c, nil
 		}
 	}
-	if t.state.Chain.Checkpoint == cert.Checkpoint && t.state.ChainDone && t.state.Find(t.state.Chain.Certificate) == nil {
+	if t.state.archived(cert.Checkpoint, cert.Complete) {
 		return nil, nil
 	}
 	if k := t.state.Kept; k != nil && k.Chain == t.state.Chain && k.Target.Checkpoint == cert.Checkpoint {
@@ -442,7 +442,7 @@ func (t *Table) CheckChain(c account.CheckpointID, complete string, expect accou
 	if last != nil && last.Checkpoint == c && last.Complete == complete {
 		return nil
 	}
-	if last == nil && t.state.ChainDone && t.state.Chain.Checkpoint == c {
+	if t.state.archived(c, complete) {
 		return nil
 	}
 	if t.state.Chain.Certificate == "" {

@@ -198,6 +198,11 @@ func catch(v Variant, most uint64) caughtBy {
 		return seed > most || seed > c.seed
 	}, func(seed uint64) bool {
 		_, err := Run(seed, v, nil)
+		if err != nil && findingOf(err) != Engine {
+			if _, also := Run(seed, Protocol, nil); also != nil { // no merit of the variant's
+				err = nil
+			}
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		c.played++

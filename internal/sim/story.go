@@ -426,9 +426,12 @@ func (w *world) call(r *run, op mem.Op) {
 		}
 	case staged && d.p(1./60) && len(w.alive()) < 3:
 		// The process stands still with an entry in its hand, while another one goes on, completes and cleans.
-		if span := time.Duration(1+d.n(15)) * time.Second; w.happens(key, "%s stands still for %s and the job is started again, before: %s", r.p.name, span, op) {
+		span, other := time.Duration(1+d.n(15))*time.Second, d.p(0.7)
+		if w.happens(key, "%s stands still for %s (the job is started again: %v), before: %s", r.p.name, span, other, op) {
 			w.stats.Pauses++
-			w.start()
+			if other {
+				w.start()
+			}
 			r.p.until = w.s.now.Add(span)
 			w.s.pass()
 		}
@@ -501,7 +504,7 @@ func (w *world) fault(client string, op mem.Op) mem.Effect {
 		rate *= 8
 	}
 	if !d.p(rate) {
-		if op.Kind == mem.Delete && d.p(0.05) && w.happens(fmt.Sprintf("%s?%d", r.p.name, r.asked), "%s is carried out twice: %s", r.p.name, op) {
+		if op.Kind == mem.Delete && d.p(0.15) && w.happens(fmt.Sprintf("%s?%d", r.p.name, r.asked), "%s is carried out twice: %s", r.p.name, op) {
 			w.again(d)
 		}
 		return mem.Effect{}
@@ -523,7 +526,7 @@ func (w *world) fault(client string, op mem.Op) mem.Effect {
 
 // again lets the request that is being made arrive once more, seconds or minutes later.
 func (w *world) again(d *dice) {
-	w.repeats = append(w.repeats, repeat{w.s.now.Add(time.Duration(d.n([]int{5000, 180_000}[d.n(2)])) * time.Millisecond), w.store.LateCount()})
+	w.repeats = append(w.repeats, repeat{w.s.now.Add(time.Duration(d.n([]int{800, 5000, 180_000}[d.n(3)])) * time.Millisecond), w.store.LateCount()})
 }
 
 func (w *world) effect(d *dice, op mem.Op) mem.Effect {
