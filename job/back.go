@@ -61,13 +61,16 @@ func (j *Job) order() (*back, error) {
 		return nil, fault.Userf("--from-savepoint, --fresh and --from-table name different states: give one of them")
 	}
 	b := &back{fresh: s.Fresh, table: s.FromTable, mode: s.OnNewerOutput}
+	damage := j.store.Damage()
 	switch last := j.store.LastRewind(); {
-	case s.FromTable && (newest != nil || last != nil):
+	case s.FromTable && newest != nil && len(damage) > 0: // it is not the newest that there was
+		return nil, j.damageHint(damage[0].Err)
+	case s.FromTable && (newest != nil || last != nil) && len(damage) == 0:
 		j.log.Info("--from-table has no effect: the job's log has a checkpoint", "job", s.ID, "log", j.store.Dir())
 		return nil, nil
 	case s.FromTable:
 		b.from = "the tables"
-	case s.Fresh && last != nil && last.Target == nil:
+	case s.Fresh && last != nil && last.Target == nil && len(damage) == 0:
 		return nil, nil // it has begun anew, and nothing was completed since
 	case s.Fresh:
 		b.from = "nothing"
@@ -383,7 +386,7 @@ func (j *Job) goBack() error {
 	if b == nil || j.wentBack {
 		return nil
 	}
-	if last := j.store.LastRewind(); last != nil && (b.fresh || b.table) && last.Target == nil == b.fresh {
+	if last := j.store.LastRewind(); last != nil && len(j.store.Damage()) == 0 && (b.fresh || b.table) && last.Target == nil == b.fresh {
 		j.wentBack = true // by an earlier attempt that did not learn of it
 		return nil
 	}

@@ -415,3 +415,15 @@ func TestTornOnly(t *testing.T) {
 	s.start("--from-table", "STAUNCH_FAILPOINT=begin.after").killed()
 	s.finishes("--from-table")
 }
+
+// TestTornFromTable: --from-table does not read over damage behind a checkpoint that can be read.
+func TestTornFromTable(t *testing.T) {
+	t.Parallel()
+	s, _ := killedLate(t)
+	all := s.checkpoints()
+	if err := os.Truncate(all[len(all)-1].path, 100); err != nil {
+		t.Fatal(err)
+	}
+	s.refusesBack([]string{"--from-table"}, all[len(all)-1].path, "--from-savepoint "+strconv.Itoa(all[len(all)-2].id))
+	s.finishes(append(retained, "--from-savepoint", strconv.Itoa(all[len(all)-2].id), "--on-newer-output", "rewind")...)
+}
