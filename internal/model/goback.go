@@ -38,11 +38,19 @@ func (m *Proto) todo(s *State, w int) (e Entry, ref uint8, x int, entry, moves b
 		if e, ok := m.halfDone(s, w, x); ok {
 			return e, e.Arg, x, false, true
 		}
-		if e, ref, ok := m.open(s, w); ok && !s.has(x, s.Att[w].TR[x], e.Kind, ref) && !(m.RewindFirstTable && x > 0) {
+		if e, ref, ok := m.open(s, w); ok && m.needs(s, w, x, e, ref) && !(m.RewindFirstTable && x > 0) {
 			return e, ref, x, true, false
 		}
 	}
 	return
+}
+
+// needs: does table x's log, as attempt w has read it, lack the entry of a going back? One whose chain ends at the target needs none.
+func (m *Proto) needs(s *State, w, x int, e Entry, ref uint8) bool {
+	n := s.Att[w].TR[x]
+	t := s.table(x, n)
+	end := s.chainEnd(x, t, e.Arg)
+	return t.tail != end && !s.has(x, n, e.Kind, ref)
 }
 
 // unfinished: is there an order to go back that attempt w knows of and that is not carried out?
@@ -123,6 +131,14 @@ func (t *turn) goBack(cur uint8, fresh bool) {
 	} else {
 		h = s.Cp[base-1].Parent
 	}
+	if t.m.AnyTarget { // also one that was superseded
+		for i := range t.a.JR {
+			if e := s.Log[t.lg][i]; e.Kind == kComplete && s.lineage(base)>>e.Arg&1 == 0 && (s.Cp[e.Arg].Gone == 0 || s.Cp[e.Arg].Copied == 1 || t.m.Savepoints) {
+				t.again()
+				t.goBackTo(base, e.Arg+1)
+			}
+		}
+	}
 	for ; ; h = s.Cp[h-1].Parent {
 		t.again()
 		if h == 0 || s.Cp[h-1].Damaged == 0 && (s.Cp[h-1].Gone == 0 || s.Cp[h-1].Copied == 1 || t.m.Savepoints) {
@@ -141,7 +157,13 @@ func (t *turn) goBackTo(base, h uint8) {
 	for x := range m.tables() {
 		v := t.view(x)
 		end := s.chainEnd(x, v, h)
+		if m.SupersededUnseen && h != 0 && v.live>>(h-1)&1 == 0 {
+			end = s.Cp[h-1].Expect[x]
+		}
 		if end != 0 && v.live>>(end-1)&1 == 0 { // forked: the chain does not hold it
+			return
+		}
+		if h != 0 && end != h && v.tail != end && s.filesOf(1<<(h-1), x) != 0 { // a promise is carried out at the chain's end only
 			return
 		}
 		newer |= s.after(x, s.Att[t.w].TR[x], end)
@@ -211,10 +233,15 @@ func (t *turn) goOn(j Job, fresh bool) {
 func (t *turn) chainOK(x int, j Job) bool {
 	v := t.view(x)
 	if j.adopt != 0 && t.s.Log[t.lg][j.adopt-1].Kind == kKeep {
-		end, ok := t.s.kept(x, t.s.Att[t.w].TR[x], reference(t.lg, j.adopt-1))
-		return ok && v.tail == end
+		if end, ok := t.s.kept(x, t.s.Att[t.w].TR[x], reference(t.lg, j.adopt-1)); ok {
+			return v.tail == end
+		}
 	}
-	return v.tail == j.cur || j.cur != 0 && v.tail == t.s.Cp[j.cur-1].Expect[x]
+	if v.tail == j.cur {
+		return true
+	}
+	// A promise is carried out at the chain's end, unless it was already, and a rewind took it back.
+	return j.cur != 0 && v.tail == t.s.Cp[j.cur-1].Expect[x] && (v.certs>>(j.cur-1)&1 == 0 || t.m.SupersededUnseen)
 }
 
 // fromTables puts a state together from the tables' certificates, if they agree about each split.

@@ -200,6 +200,21 @@ func (m *Proto) CheckStep(from, to *State, l Label) string {
 	return ""
 }
 
+// missing: is a row missing when nobody is left who would bring it?
+func (m *Proto) missing(s *State) string {
+	for x := range m.tables() {
+		t := s.table(x, s.end(tab0+x))
+		for off := range m.rows() {
+			if m.goes(off, x) && s.visible(x, off) == 0 {
+				if what := m.excused(s, x, off, t); what != "" {
+					return what
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // Stuck judges a state in which nothing can happen any more.
 func (m *Proto) Stuck(s *State) string {
 	stopped := false
@@ -210,8 +225,11 @@ func (m *Proto) Stuck(s *State) string {
 		}
 		stopped = stopped || a.PC == pRefused || a.PC == pLost
 	}
-	if s.job(job0, s.end(job0)).ended || s.job(job1, s.end(job1)).ended || stopped {
+	switch {
+	case stopped:
 		return ""
+	case s.job(job0, s.end(job0)).ended || s.job(job1, s.end(job1)).ended:
+		return m.missing(s)
 	}
 	return "all attempts stopped, none finished the job and none said why"
 }

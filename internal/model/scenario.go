@@ -16,6 +16,7 @@ type Config struct {
 	Repairers                int
 	RewindBy, MaxRewinds     int  // from which attempt on one may be told to go back, how often in all
 	Keep, KeepOnly           bool // going back may, or can only, keep newer output
+	AnyTarget                bool // to any checkpoint of the log, superseded ones as well
 	AfterEnd                 bool // also when the job has ended
 	Savepoints               bool // every checkpoint was copied away by a person, who may go back to it
 	PowerCuts, Damages       int
@@ -44,7 +45,7 @@ type Config struct {
 	OldIfInvisible, OldIfUncertified, OldSilently, DamagedSilently, RewindSkipsPending, RewindSkipsStaged, RewindNotInTable, RewindOnePlace, RewindUnsynced, RewindNoCopy,
 	RepairNewName, RepairIgnoresRewind, RepairUnsynced, CleanByEpoch bool
 	// With several tables and subtasks.
-	ClaimFirstOnly, ClaimsCross, NewestClaimOnly, EqualEpochs, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, ForeignUnfinished, KeptUnfinished, FromGreatest bool
+	ClaimFirstOnly, ClaimsCross, NewestClaimOnly, EqualEpochs, DoneByOne, LostStopsAtOnce, AckMissing, RewindFirstTable, RewindNotFinished, SupersededUnseen, ForeignUnfinished, KeptUnfinished, FromGreatest bool
 	// Cleaning.
 	SegmentEarly, CleanLogsFirst, CleanIgnoresCompletes, CleanIgnoresSuperseded, CleanIgnoresCertificates, CleanOwnLog, CleanNewestClaim bool
 }

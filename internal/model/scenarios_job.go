@@ -7,6 +7,9 @@ func jobScenarios() []scenario {
 	subtasks := amended(Config{Attempts: 2, Offsets: 1, PerCp: 1, Splits: 2, Acks: true, Aborts: 1})
 	rewind := with(tables, func(c *Config) { c.RewindBy, c.MaxRewinds = 1, 1 })
 	keep := amended(Config{Attempts: 2, Offsets: 2, PerCp: 1, RewindBy: 1, MaxRewinds: 1, KeepOnly: true})
+	anyTarget := with(keep, func(c *Config) {
+		c.Attempts, c.Offsets, c.MaxRewinds, c.KeepOnly, c.Keep, c.AnyTarget = 3, 1, 2, false, true, true
+	})
 	keepTables := with(rewind, func(c *Config) { c.KeepOnly = true })
 	from := amended(Config{Attempts: 3, Offsets: 1, PerCp: 1, Tables: 2, OtherDir: true, TakeOver: true, FromTable: true})
 	fromApart := with(from, func(c *Config) { c.Attempts, c.Splits = 2, 2 })
@@ -29,6 +32,8 @@ func jobScenarios() []scenario {
 	good("ok-keep3", "3 attempts, going back and keeping or rewinding, twice in all", with(keep, func(c *Config) {
 		c.Attempts, c.Offsets, c.MaxRewinds, c.KeepOnly, c.Keep = 3, 1, 2, false, true
 	}))
+	good("ok-any-target", "the same, to superseded checkpoints as well, at most 2 lost answers", with(anyTarget, func(c *Config) { c.Losses = 2 }))
+	good("ok-any-target2", "the same, 2 attempts, 2 offsets, any number of lost answers", with(anyTarget, func(c *Config) { c.Attempts, c.Offsets = 2, 2 }))
 	good("ok-keep-tables", "2 tables, 3 attempts, going back once and keeping", with(keepTables, func(c *Config) { c.Attempts = 3 }))
 	good("ok-keep-apart", "2 tables with a source each, going back once and keeping or rewinding", with(apart, func(c *Config) {
 		c.RewindBy, c.MaxRewinds, c.Keep = 1, 1, true
@@ -63,6 +68,7 @@ func jobScenarios() []scenario {
 	good("note-clean-logs-first", "the cleaning command reads the logs before it lists, one checkpoint directory: no fault", with(clean, func(c *Config) { c.CleanLogsFirst = true }))
 
 	good("ok-tables-takeback", "2 tables, a second checkpoint directory takes over, the first one takes back at the same time", takeBack)
+	good("ok-tables-takeback-rewind", "the same, and one of them may go back, at most 1 lost answer", with(takeBack, func(c *Config) { c.RewindBy, c.MaxRewinds, c.Losses = 1, 1, 1 }))
 	good("ok-tables-logclean", "2 tables, entries of all logs are cleaned away, going back", with(rewind, func(c *Config) { c.LogCleaning, c.Keep = true, true }))
 	good("ok-retain3", "3 attempts, 2 offsets, 3 checkpoints retained, going back and keeping", with(logs, func(c *Config) { c.Offsets, c.Retain, c.KeepOnly, c.Attempts = 2, 3, true, 3 }))
 	good("ok-copied", "the second attempt goes on from a copy of the checkpoint directory, the third with the original", copied)
@@ -76,6 +82,9 @@ func jobScenarios() []scenario {
 	good("ok-subtasks-cut", "2 subtasks, the second attempt may go back, power cut", with(subtasks, func(c *Config) { c.PowerCuts, c.RewindBy, c.MaxRewinds = 1, 1, 1 }))
 
 	bad("bad-claims-cross", "a take-over does not look again at the tables that it claimed first", answered(with(takeBack, func(c *Config) { c.ClaimsCross = true })))
+	bad("bad-claims-apart", "the same with going back: B claims the first table, C both, and ends; B claims the second", answered(with(takeBack, func(c *Config) {
+		c.ClaimsCross, c.RewindBy, c.MaxRewinds = true, 1, 1
+	})))
 	bad("bad-hidden-claim", "a newer attempt's claim is not seen behind another log's, two take-overs at the same time", answered(with(takeBack, func(c *Config) { c.Tables, c.NewestClaimOnly = 1, true })))
 	bad("bad-equal-epochs", "a claim of another process with the same epoch, from a copy of the log, is gone behind", answered(with(copied, func(c *Config) { c.EqualEpochs = true })))
 	bad("bad-claim-first", "only the first table is claimed", with(rewind, func(c *Config) { c.ClaimFirstOnly = true }))
@@ -85,6 +94,10 @@ func jobScenarios() []scenario {
 	bad("bad-rewind-one-table", "a rewind has an entry in the first table's log only", with(rewind, func(c *Config) { c.RewindFirstTable, c.ChainUnchecked = true, true }))
 	bad("bad-rewind-unfinished", "a restart does not finish a rewind", answered(with(rewind, func(c *Config) { c.Attempts, c.Tables, c.RewindNotFinished = 3, 1, true })))
 	bad("bad-foreign-rewind", "a rewind that another job log ordered is not finished", answered(with(foreign, func(c *Config) { c.ForeignUnfinished = true })))
+	bad("bad-superseded-unseen", "a checkpoint whose certificate a rewind took back is restored as if it had not been certified yet", answered(with(takeBack, func(c *Config) {
+		c.Tables, c.RewindBy, c.MaxRewinds, c.SupersededUnseen = 1, 1, 1, true
+	})))
+	bad("bad-superseded-target", "the same with a person who goes back to such a checkpoint", answered(with(anyTarget, func(c *Config) { c.SupersededUnseen = true })))
 	bad("bad-keep-unfinished", "a certificate that is kept and not done is left as it is", with(keep, func(c *Config) { c.KeptUnfinished = true }))
 	bad("bad-from-greatest", "from the tables: the greatest position of any table counts", with(from, func(c *Config) { c.FromGreatest = true }))
 	bad("bad-clean-completes", "the cleaning command ignores what completes name", with(clean, func(c *Config) { c.Attempts, c.CleanIgnoresCompletes = 2, true }))
