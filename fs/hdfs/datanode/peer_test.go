@@ -5,6 +5,7 @@ package datanode_test
 import (
 	"bytes"
 	"crypto/md5"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -60,7 +61,9 @@ func must(t *testing.T, what string, err error) {
 
 func noise(seed uint64, n int) []byte {
 	b := make([]byte, n)
-	rng := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	rng := rand.NewChaCha8(key)
 	rng.Read(b)
 	return b
 }
@@ -219,9 +222,9 @@ func TestReadThroughLosses(t *testing.T) {
 // TestReadDamaged flips a bit in the replicas of two nodes, on their disks. The third has the bytes; without it the reader says what is wrong.
 func TestReadDamaged(t *testing.T) {
 	r := newRig(t)
-	data := noise(12, 1_234_567) // no other block has this length
+	data := noise(rand.Uint64(), 1_234_567)
 	r.write(t, r.dir+"/a", data, 0, func() {})
-	replicas := r.replicas(t, len(data))
+	replicas := r.replicas(t, data)
 	if len(replicas) != 3 {
 		t.Fatalf("replicas: %v", replicas)
 	}
@@ -240,16 +243,18 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// replicas gives the files on the nodes' disks that hold a block of n bytes.
-func (r *rig) replicas(t *testing.T, n int) (list []string) {
+// replicas gives the files on the nodes' disks that are a block with these bytes.
+func (r *rig) replicas(t *testing.T, data []byte) (list []string) {
 	t.Helper()
 	root := filepath.Join(os.Getenv("TESTBED_RUN"), "hdfs-"+os.Getenv("HDFS_PORT"))
 	must(t, "walk", filepath.WalkDir(root, func(path string, d iofs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasPrefix(d.Name(), "blk_") {
 			return nil // what is not there any more is no replica
 		}
-		if i, err := d.Info(); err == nil && i.Size() == int64(n) {
-			list = append(list, path)
+		if i, err := d.Info(); err == nil && i.Size() == int64(len(data)) {
+			if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, data) {
+				list = append(list, path)
+			}
 		}
 		return nil
 	}))
