@@ -121,3 +121,20 @@ func TestSchedulesReplay(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesAreNumbered: every rule that a scenario names stands in the page of the rules.
+func TestRulesAreNumbered(t *testing.T) {
+	b, err := os.ReadFile("../../docs/design/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rule := range ruleOf {
+		number, _, _ := strings.Cut(rule, " ")
+		if !bytes.Contains(b, []byte("\n| "+number+" |")) && !bytes.Contains(b, []byte("\n| "+number+":")) {
+			t.Errorf("%s takes away rule %s, which docs/design/rules.md does not have", name, rule)
+		}
+		if !strings.HasPrefix(name, "bad-") && !strings.HasPrefix(name, "note-") {
+			t.Errorf("%s: only bad- and note- scenarios take rules away", name)
+		}
+	}
+}

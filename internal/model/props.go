@@ -226,7 +226,7 @@ func (m *Proto) Stuck(s *State) string {
 		stopped = stopped || a.PC == pRefused || a.PC == pLost
 	}
 	switch {
-	case stopped:
+	case stopped, m.SafetyOnly && !s.job(job0, s.end(job0)).ended && !s.job(job1, s.end(job1)).ended:
 		return ""
 	case s.job(job0, s.end(job0)).ended || s.job(job1, s.end(job1)).ended:
 		return m.missing(s)

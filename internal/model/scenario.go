@@ -37,6 +37,8 @@ type Config struct {
 	// Rules that are there when true.
 	ListExact, RereadBeforeDamage, RewindTwoNames, RereadJob bool
 
+	SafetyOnly bool // do not ask that somebody is left who finishes the job
+
 	Reach func(*State) bool // look for such a state instead of a violation
 
 	// Rules taken away: each must give a counterexample.

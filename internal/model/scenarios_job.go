@@ -83,7 +83,7 @@ func jobScenarios() []scenario {
 
 	bad("bad-claims-cross", "a take-over does not look again at the tables that it claimed first", answered(with(takeBack, func(c *Config) { c.ClaimsCross = true })))
 	bad("bad-claims-apart", "the same with going back: B claims the first table, C both, and ends; B claims the second", answered(with(takeBack, func(c *Config) {
-		c.ClaimsCross, c.RewindBy, c.MaxRewinds = true, 1, 1
+		c.ClaimsCross, c.RewindBy, c.MaxRewinds, c.SafetyOnly = true, 1, 1, true
 	})))
 	bad("bad-hidden-claim", "a newer attempt's claim is not seen behind another log's, two take-overs at the same time", answered(with(takeBack, func(c *Config) { c.Tables, c.NewestClaimOnly = 1, true })))
 	bad("bad-equal-epochs", "a claim of another process with the same epoch, from a copy of the log, is gone behind", answered(with(copied, func(c *Config) { c.EqualEpochs = true })))
