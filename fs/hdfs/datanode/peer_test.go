@@ -224,6 +224,7 @@ func TestReadDamaged(t *testing.T) {
 	r := newRig(t)
 	data := noise(rand.Uint64(), 1_234_567)
 	r.write(t, r.dir+"/a", data, 0, func() {})
+	r.Shell("-setrep", "-w", "3", r.dir+"/a") // the NameNode knows all of them
 	replicas := r.replicas(t, data)
 	if len(replicas) != 3 {
 		t.Fatalf("replicas: %v", replicas)
