@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"staunch/account"
 	"staunch/job"
@@ -9,9 +10,10 @@ import (
 
 // actBack is an operator who lets the job go back: to a checkpoint of its log, old or new, or to nothing; what is newer is taken out of the table,
 // stays, or lets the start be refused. The process may be killed at any call, like every other; whoever starts the job then goes on without an
-// order, or gives it once more. Another program's compaction and going back do not go together: what it made of a file is not the job's.
+// order, or gives it once more. Another program's compaction and going back do not go together: what it made of a file is not the job's. Nor do a copy of the
+// job, which may begin when nothing stands in the table.
 func (w *world) actBack(d *dice, key string) {
-	if w.stats.Compactions > 0 || w.stats.Backs >= 3 || len(w.alive()) >= 4 {
+	if w.stats.Compactions > 0 || w.stats.Backs >= 3 || len(w.alive()) >= 4 || slices.ContainsFunc(w.alive(), func(r *run) bool { return r.role == copied }) {
 		return
 	}
 	var ids []account.CheckpointID

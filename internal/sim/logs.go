@@ -92,6 +92,11 @@ func (w *world) certificates(l *lake) (out []*certified) {
 			if json.Unmarshal(e.Body, &c.Certificate) == nil {
 				out = append(out, c)
 			}
+		case account.KindSupersede:
+			var x account.Supersede
+			if json.Unmarshal(e.Body, &x) == nil {
+				out = slices.DeleteFunc(out, func(c *certified) bool { return slices.Contains(x.Certificates, c.hash) })
+			}
 		case account.KindDone:
 			var d account.Done
 			if json.Unmarshal(e.Body, &d) == nil {

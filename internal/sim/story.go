@@ -343,7 +343,7 @@ func (w *world) actCopy(d *dice, key string) {
 			covered = covered || len(c.Ranges) > 0
 		}
 	}
-	if !covered || !w.happens(key, "a copy of the job is started") {
+	if !covered || w.wentBack || !w.happens(key, "a copy of the job is started") {
 		return
 	}
 	w.stats.Strangers++
