@@ -9,8 +9,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 BIN     := bin/staunch
 export CGO_ENABLED := 0
 
-# how long and how hard; e.g. `make sim SEEDS=2000`, `make crash KILLS=300 STORE=hdfs`
-SEEDS ?= 200
+# how long and how hard; e.g. `make sim FOR=5m`, `make crash KILLS=300 STORE=hdfs`
+FOR   ?= 30m
 KILLS ?= 60
 STORE ?= local,hdfs
 RECORDS ?= 10000000
@@ -61,8 +61,8 @@ crash: build-failpoint ## the process killed at each failpoint and at random, HD
 soak: build-failpoint ## 11 real minutes without a NameNode under a live topic; writes docs/soak.md
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run BothNameNodesAway ./test/chaos -away 11m -page $(CURDIR)/docs/soak.md -v
 
-sim: ## the whole job simulated from seeds, planted faults caught (SEEDS)
-	$(GO) test -count=1 -timeout 60m -tags invariant -run Sim ./internal/sim -seeds $(SEEDS)
+sim: ## whole jobs simulated from seeds for half an hour on all cores (FOR, or SEEDS), then each rule taken away and caught
+	$(GO) test -count=1 -timeout 120m -tags 'invariant failpoint' -run 'SimProtocol|Variants|RulesPage' ./internal/sim $(if $(SEEDS),-seeds $(SEEDS),-for $(FOR))
 
 model: ## every schedule of the commit protocol within small bounds; writes the table of docs/design/model.md
 	$(GO) test -count=1 -timeout 60m -run TestScenarios ./internal/model -whole -rewrite -v | grep -v "^ *\(===\|---\|model_test\)"

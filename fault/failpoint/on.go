@@ -28,8 +28,28 @@ func init() {
 	}
 }
 
+// hits counts how often each point was reached.
+var hits = func() map[string]*atomic.Int64 {
+	m := map[string]*atomic.Int64{}
+	for _, p := range append(append([]string(nil), Points...), Back...) {
+		m[p] = new(atomic.Int64)
+	}
+	return m
+}()
+
+// Hits says how often a point was reached in this process.
+func Hits(name string) int64 {
+	if n := hits[name]; n != nil {
+		return n.Load()
+	}
+	return 0
+}
+
 // Hit ends the process when the armed point is reached for the wanted time.
 func Hit(name string) {
+	if n := hits[name]; n != nil {
+		n.Add(1)
+	}
 	if name != armed || left.Add(-1) != 0 {
 		return
 	}

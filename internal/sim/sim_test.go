@@ -6,11 +6,14 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"staunch/fault/failpoint"
 )
 
 var (
@@ -106,6 +109,7 @@ func TestSimProtocol(t *testing.T) {
 	})
 	took := time.Since(began)
 	fmt.Printf("%d seeds in %s (%.0f a minute on %d cores)\nin all: %s\na seed: %s\n", n, took.Round(time.Second), float64(n)/took.Minutes(), runtime.GOMAXPROCS(0), sum.text(1), sum.text(n))
+	pointsReached(t, n)
 	if t.Failed() || n < 100 {
 		return
 	}
@@ -120,6 +124,23 @@ func TestSimProtocol(t *testing.T) {
 			t.Errorf("no file had the verdict %s", what)
 		}
 	}
+}
+
+// pointsReached prints how often each failpoint was passed, if they are compiled in. A process may be killed at every call of the store, so
+// before and behind each of them.
+func pointsReached(t *testing.T, seeds int) {
+	if !failpoint.Enabled {
+		return
+	}
+	var out []string
+	for _, p := range slices.Concat(failpoint.Points, failpoint.Back) {
+		n := failpoint.Hits(p)
+		out = append(out, fmt.Sprintf("%s %d", p, n))
+		if n == 0 && seeds >= 1000 {
+			t.Errorf("no seed came to %s", p)
+		}
+	}
+	fmt.Printf("failpoints: %s\n", strings.Join(out, ", "))
 }
 
 func (s *Stats) add(o Stats) {
