@@ -47,17 +47,36 @@ func (t *turn) copies() {
 		}
 		t.n.Disk[job1] = n
 		t.a.JR = n
-		t.a.send(job1, kBegin, 0, 0)
+		renewed := uint8(0)
+		if t.mayGoBack() && t.older(n) {
+			renewed = 1
+		}
+		t.a.send(job1, kBegin, 0, renewed)
 		t.out(oReadJob, n)
 	}
 }
 
-// identity of the attempt's job log: that of a copy is its original's.
-func (t *turn) identity() uint8 {
-	if t.m.Copied {
-		return job0
+// older: does a table's claim show that a copy with n entries is an older one of a log that went on?
+func (t *turn) older(n uint8) bool {
+	for x := range t.m.tables() {
+		if c := t.s.table(x, t.s.end(tab0+x)).claim; c.Kind != kNone && c.Arg == job0 && c.X > n {
+			return true
+		}
 	}
-	return uint8(t.lg)
+	return false
+}
+
+// identity of the attempt's job log: that of a copy is its original's, until somebody begins in it to go back and renews it.
+func (t *turn) identity() uint8 {
+	if !t.m.Copied {
+		return uint8(t.lg)
+	}
+	for i := range t.a.JR {
+		if e := t.s.Log[t.lg][i]; t.lg == job1 && e.Kind == kBegin && e.X == 1 {
+			return job1
+		}
+	}
+	return job0
 }
 
 // overrules: does this claim of the own log end the attempt? One of another process with the same number comes from another copy of the log.

@@ -81,6 +81,13 @@ func jobScenarios() []scenario {
 	good("ok-from-cut", "2 tables, going on from the tables, power cut, at most 2 lost answers", with(from, func(c *Config) { c.PowerCuts, c.Losses = 1, 2 }))
 	good("ok-subtasks-cut", "2 subtasks, the second attempt may go back, power cut", with(subtasks, func(c *Config) { c.PowerCuts, c.RewindBy, c.MaxRewinds = 1, 1, 1 }))
 
+	good("ok-copied-rewind", "the second attempt may go back from a copy, the third takes over with the original", with(copied, func(c *Config) {
+		c.TakeOver, c.RewindBy, c.MaxRewinds, c.Keep = true, 1, 1, true
+	}))
+	good("ok-copied-rewind2", "the second and third attempt may go back from a copy, 2 offsets, at most 1 lost answer", with(copied, func(c *Config) {
+		c.TakeOver, c.RewindBy, c.MaxRewinds, c.BackFrom, c.Offsets, c.Losses = true, 1, 1, 0, 2, 1
+	}))
+
 	bad("bad-claims-cross", "a take-over does not look again at the tables that it claimed first", answered(with(takeBack, func(c *Config) { c.ClaimsCross = true })))
 	bad("bad-claims-apart", "the same with going back: B claims the first table, C both, and ends; B claims the second", answered(with(takeBack, func(c *Config) {
 		c.ClaimsCross, c.RewindBy, c.MaxRewinds, c.SafetyOnly = true, 1, 1, true
