@@ -151,6 +151,19 @@ func TestTwoDataNodesLost(t *testing.T) {
 	r.check(t, r.dir+"/a", data)
 }
 
+// TestBothLost kills a DataNode and the active NameNode, which the recovery needs, together.
+func TestBothLost(t *testing.T) {
+	r := newRig(t)
+	data := noise(30, 14_000_000)
+	killed := make(chan string)
+	r.write(t, r.dir+"/a", data, 6_000_000, func() {
+		go func() { killed <- r.KillActive() }()
+		r.Kill("dn1", "KILL")
+	})
+	<-killed
+	r.check(t, r.dir+"/a", data)
+}
+
 // TestDataNodeLostAtTheEnd kills a node about when a block is being finished (TestCutConnections meets that moment exactly).
 func TestDataNodeLostAtTheEnd(t *testing.T) {
 	r := newRig(t)

@@ -31,7 +31,6 @@ const (
 	statusSuccess       status = 0
 	statusError         status = 1
 	statusErrorChecksum status = 2
-	statusErrorToken    status = 5
 	statusChecksumOK    status = 6
 	statusInProgress    status = 12
 )

@@ -281,6 +281,41 @@ func TestSilenceIsFound(t *testing.T) {
 	})
 }
 
+// TestSuspects: what one file found out about a silent node saves the others' time, for a minute; after it the node may be back.
+func TestSuspects(t *testing.T) {
+	inCluster(t, 3, func(t *testing.T, c *cluster) {
+		opt := c.options()
+		opt.Suspects = &Suspects{}
+		write := func() time.Duration {
+			t.Helper()
+			c.blocks, c.completed = nil, false
+			start := time.Now()
+			w := newWriter(t, c, opt)
+			_, err := w.Write([]byte("x"))
+			must(t, "write", err)
+			must(t, "close", w.Close())
+			if got, err := c.content(); string(got) != "x" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+			return time.Since(start)
+		}
+		c.nodes[1].stopped = true
+		if took := write(); took < 10*time.Second || took > 20*time.Second {
+			t.Errorf("the first file took %v", took)
+		}
+		for range 3 {
+			if took := write(); took > time.Second {
+				t.Errorf("a later file took %v", took)
+			}
+		}
+		c.nodes[1].stopped = false
+		time.Sleep(suspectFor)
+		if took := write(); took > time.Second || len(c.blocks[0].Nodes) != 3 {
+			t.Errorf("after it is back a file took %v on %d nodes", took, len(c.blocks[0].Nodes))
+		}
+	})
+}
+
 // TestIdle: a writer with nothing to do is not forgotten, and goes on after an hour.
 func TestIdle(t *testing.T) {
 	inCluster(t, 3, func(t *testing.T, c *cluster) {
