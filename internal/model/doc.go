@@ -11,6 +11,7 @@
 //	append.go     placing an entry, claims; goback.go going back; commit.go certificate to done
 //	clean.go      the cleaning command; repair.go operators who replace lost files; cut.go power cuts
 //	canonical.go  states that nobody can tell apart
+//	walk.go       schedules drawn from seeds, where a space is too large to be seen whole
 //	scenarios.go  bounds of each scenario; scenarios_job.go several tables, going back, cleaning; rules.go the rule that is taken away
 //
 // Scenarios are named by what is expected of them: ok- the protocol; bad- a rule taken away, which must give a counterexample, or the model is too

@@ -138,3 +138,43 @@ func TestRulesAreNumbered(t *testing.T) {
 		}
 	}
 }
+
+// TestWalks: many things at once, along schedules drawn from seeds.
+func TestWalks(t *testing.T) {
+	for name, c := range walks() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n, steps := uint64(400), 0
+			if *whole {
+				n = 20_000
+			}
+			for seed := range n {
+				what, schedule := walk[State](&Proto{c}, seed, 400)
+				steps += len(schedule)
+				if what != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, what, strings.Join(schedule, "\n"))
+				}
+			}
+			t.Logf("%d walks, %d steps", n, steps)
+		})
+	}
+}
+
+// TestWalksFind: a rule taken away is found on the way, too.
+func TestWalksFind(t *testing.T) {
+	for name, c := range map[string]Config{
+		"superseded": with(walks()["one"], func(c *Config) { c.SupersededUnseen = true }),
+		"unsynced":   with(walks()["cut"], func(c *Config) { c.DoneBeforeSync = true }),
+		"overlap":    with(walks()["one"], func(c *Config) { c.Overlap = true }),
+		"no-list":    with(walks()["one"], func(c *Config) { c.BlindAppend = true }),
+	} {
+		found := ""
+		for seed := uint64(0); seed < 40_000 && found == ""; seed++ {
+			found, _ = walk[State](&Proto{c}, seed, 400)
+		}
+		if found == "" {
+			t.Errorf("%s: not found", name)
+		}
+		t.Logf("%s: %s", name, found)
+	}
+}
