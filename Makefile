@@ -65,7 +65,7 @@ sim: ## whole jobs simulated from seeds for half an hour on all cores (FOR, or S
 	$(GO) test -count=1 -timeout 120m -tags 'invariant failpoint' -run 'SimProtocol|Variants|RulesPage' ./internal/sim $(if $(SEEDS),-seeds $(SEEDS),-for $(FOR))
 
 model: ## every schedule of the commit protocol within small bounds; writes the table of docs/design/model.md
-	$(GO) test -count=1 -timeout 60m -run TestScenarios ./internal/model -whole -rewrite -v | grep -v "^ *\(===\|---\|model_test\)"
+	$(GO) test -count=1 -timeout 60m -run "TestScenarios|TestWalks" ./internal/model -whole -rewrite -v | grep -v "^ *\(===\|---\|model_test\)"
 
 lint: ## layers, forbidden calls, pure protocols, gofmt, vet
 	$(GO) test -count=1 ./internal/lint
