@@ -758,6 +758,57 @@ func TestTableLeftAndBack(t *testing.T) {
 	}
 }
 
+// TestPromisedElsewhere: a checkpoint is complete and not certified when its process is killed, and the job goes on from it in another directory. What
+// it promises is committed by the other log's attempt, killed anywhere.
+func TestPromisedElsewhere(t *testing.T) {
+	for _, where := range []string{"certificate", "second rename", "done"} {
+		t.Run(where, func(t *testing.T) {
+			everyStep(t, func(c *script, k int) bool {
+				c.begin()
+				c.rows(10, "a")
+				c.checkpoint()
+				c.rows(5, "a")
+				c.rows(5, "b")
+				renames, certificates := 0, len(c.certificates())
+				c.killBefore(where, func(op mem.Op) bool {
+					if moves(op, "") {
+						renames++
+					}
+					switch where {
+					case "certificate":
+						return places(op)
+					case "done":
+						return places(op) && renames == 2
+					}
+					return renames == 2
+				})
+				if n := len(c.certificates()); (n > certificates) != (where != "certificate") {
+					c.failf("%d certificates, %d before", n, certificates)
+				}
+				c.dir = "/elsewhere"
+				c.order = func(s *job.Spec) { s.FromSavepoint, s.TakeOver = jobs, true }
+				n := 0
+				c.doom = func(op mem.Op) bool { n++; return n > k }
+				c.launch()
+				c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
+				c.doom = nil
+				killed := c.last.p.dead
+				if killed {
+					c.begin()
+				}
+				c.order = nil
+				c.sees("when it runs", 0, 20)
+				c.rows(3, "c")
+				c.checkpoint()
+				c.stop()
+				c.begin()
+				c.finish()
+				return killed
+			})
+		})
+	}
+}
+
 // removeFolders removes a tree of empty folders.
 func (c *script) removeFolders(dir string) {
 	list, err := c.o.client.List(dir)
