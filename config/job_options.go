@@ -63,6 +63,7 @@ var effective = []Option{
 		Doc: "How a DATE partition column is written in folder names: iso (2026-01-31), or epoch-day as Flink 2.3 does (20484)."},
 	{Key: "staunch.trace.max-size", Type: TypeMemorySize, Default: "64mb", Validate: noneOrAtLeast(8 << 20),
 		Doc: "Room for a job's operation trace beside its checkpoints; the oldest records go first. 0 = no trace is kept."},
+	{Key: "staunch.hdfs-audit.logs", Type: TypeList, Doc: "Audit logs of NameNodes that the table staunch.hdfs_audit reads, separated by semicolons; also .gz."},
 	{Key: "staunch.json.coercion", Type: TypeEnum, Default: "flink", Enum: []string{"flink", "fail"},
 		Doc: "A JSON value that only fits a column by losing something: flink = converted as Flink does, and counted; fail = a record that does not parse."},
 }

@@ -139,7 +139,7 @@ func asColumn(e function.Expr, t types.Type) function.Expr {
 	return e
 }
 
-func path(t *Table) string { return "default_catalog, default_database, " + t.Name }
+func path(t *Table) string { return "default_catalog, " + t.database() + ", " + t.Name }
 
 // explainText writes the three sections. modes adds the kinds of changes that each node gives, which here are always insertions.
 func explainText(nodes []explained, modes bool) string {

@@ -173,6 +173,12 @@ func (b *builder) insert(ins *ast.Insert) error {
 	if q.table == nil {
 		return notYet(ins.Query, "INSERT of a SELECT without FROM")
 	}
+	if q.table.system != nil {
+		return refuse(q.at, "table 'staunch."+q.table.Name+"' is for queries whose rows are printed, and cannot be the source of an INSERT", "use a SELECT by itself")
+	}
+	if t.system != nil {
+		return refuse(ins.Target, "table 'staunch."+t.Name+"' cannot be written to", "")
+	}
 	exprs, values, err := b.assign(ins, t, q)
 	if err != nil {
 		return err

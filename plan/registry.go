@@ -21,6 +21,8 @@ type Registry struct {
 	NewCalc func(where function.Expr, exprs []function.Expr, names []string, notNull []int, drop bool, s function.Session) (operator.Operator, error)
 	// NewWatermarker makes the watermark operator of a source.
 	NewWatermarker func(e function.Expr, s function.Session) (operator.Watermarker, error)
+	// System are the tables of the system database.
+	System []SystemTable
 	// Collect makes the sink of a top-level SELECT.
 	Collect func(s changelog.Schema) connector.Sink
 }

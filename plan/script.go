@@ -187,6 +187,9 @@ func (p *planner) drop(d *ast.Drop) error {
 		}
 		return err
 	}
+	if isSystem(d.Name) {
+		return refuse(d.Name, "table '"+strings.Join(d.Name.Texts(), ".")+"' is the engine's and cannot be dropped", "")
+	}
 	delete(p.tables, d.Name.Last())
 	return nil
 }
@@ -217,6 +220,9 @@ func (p *planner) reset(r *ast.Reset) error {
 }
 
 func (p *planner) table(id *ast.Identifier) (*Table, error) {
+	if isSystem(id) {
+		return p.systemTable(id)
+	}
 	t, ok := p.tables[id.Last()]
 	if !ok || len(id.Parts) > 1 && !builtIn(id) {
 		return nil, refuse(id, "no table '"+strings.Join(id.Texts(), ".")+"'", near(id.Last(), slices.Sorted(maps.Keys(p.tables))))

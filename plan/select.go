@@ -83,7 +83,7 @@ func (p *planner) bindSelect(s *ast.Select) (*query, error) {
 			}
 			scope.Tables = []string{ref.Alias.Name.Text}
 		} else {
-			scope.Tables = []string{t.Name, "default_database." + t.Name, "default_catalog.default_database." + t.Name}
+			scope.Tables = []string{t.Name, t.database() + "." + t.Name, "default_catalog." + t.database() + "." + t.Name}
 		}
 	}
 	for i := range s.Items {

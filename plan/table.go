@@ -34,6 +34,10 @@ type Table struct {
 	watermark string
 	// units of the intervals in the declaration, see units.
 	units map[string]string
+	// system is set for a table of the system database; paths are those of the tables that were declared before it was asked for.
+	system   *SystemTable
+	paths    []string
+	settings *config.Job
 	// connectorAt is the place of the 'connector' option's value.
 	connectorAt ast.Span
 }
@@ -318,6 +322,9 @@ func uses(e function.Expr, used map[int]bool) {
 
 // options checks the WITH clause against the connector's and its format's option tables.
 func (t *Table) options(reg *Registry, extra map[string]string) (*connector.Factory, config.Values, []string, error) {
+	if t.system != nil {
+		return t.systemFactory(), config.NewValues("table "+t.Name, nil, nil), nil, nil
+	}
 	raw, at := t.Options, t.At
 	if len(extra) > 0 {
 		raw = map[string]string{}

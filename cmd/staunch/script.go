@@ -92,6 +92,7 @@ func (f *scriptFlags) load(file string, collect func(changelog.Schema) connector
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	reg := all.Registry(collect)
 	reg.Stores = f.stores()
+	reg.System = systemTables(reg.Stores)
 	s, err := plan.Plan(string(src), conf, name, time.Now, reg)
 	if err != nil {
 		return nil, "", &exitError{exitUsage, errors.New(render(err, string(src), file))}

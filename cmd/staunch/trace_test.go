@@ -207,6 +207,32 @@ func TestTraceOfKilledJob(t *testing.T) {
 		t.Errorf("%d records are filtered; %+v", filtered, found)
 	}
 
+	// The incident's own question is a query: who removed the folder, when, and which files had been written below it?
+	query := filepath.Join(k.dir, "question.sql")
+	if err := os.WriteFile(query, fmt.Appendf(nil, `SET 'staunch.hdfs-audit.logs' = '%s';
+CREATE TABLE files (n BIGINT, part INT) PARTITIONED BY (part) WITH ('connector' = 'filesystem', 'path' = '%s/table', 'format' = 'json');
+SELECT ts, ugi, ip FROM staunch.hdfs_audit WHERE cmd = 'delete' AND src LIKE '%%/_DUMP_TEMPORARY';`, log, k.dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := k.run("", "run", query); code != 0 || !strings.Contains(out, taken.UTC().Format("2006-01-02 15:04")) || !strings.Contains(out, "anna\t10.0.0.9") {
+		t.Errorf("%d: %s", code, out)
+	}
+	for q, want := range map[string]string{
+		"SELECT task, row_count, state FROM staunch.files WHERE path = '" + victim.Final + "'":                          fmt.Sprintf("%d\t%d\tlost", victim.Task, victim.Rows),
+		"SELECT epoch, outcome, note FROM staunch.trace WHERE op = 'verdict' AND target = '" + victim.Final + "'":       "missing\tlost",
+		"SELECT closed, filtered FROM staunch.accounts WHERE filtered > 0":                                              "TRUE\t1",
+		"SELECT epoch, op FROM staunch.trace WHERE op = 'append' AND note = 'claim' AND epoch = 1":                      "1\tappend",
+		"SELECT outcome FROM staunch.trace WHERE op = 'rename' AND outcome <> 'ok' AND path = '" + victim.Pending + "'": "missing",
+		"SELECT COUNT FROM staunch.trace": "staunch: ",
+	} {
+		if err := os.WriteFile(query, fmt.Appendf(nil, "SET 'execution.checkpointing.dir' = '%s/ck';\n%s;\n", k.dir, q), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := k.run("", "run", query); !strings.Contains(out, want) {
+			t.Errorf("%s: %s", q, out)
+		}
+	}
+
 	// By the table's folder and by the job's, the same is found.
 	for _, place := range []string{filepath.Join(k.dir, "table"), filepath.Join(k.dir, "ck", "numbers")} {
 		if text, code := k.run("", "trace", place, "--checkpoint", id); code != 0 || !strings.Contains(text, "LOST") || !strings.Contains(text, "prepare") {
