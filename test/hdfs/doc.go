@@ -12,6 +12,6 @@
 // Jobs run in this process where a test needs to hold one of their calls (rig), and as the real program elsewhere (program). What a table
 // holds is counted by DuckDB over WebHDFS, which shares no code with Staunch.
 //
-// Nothing here sleeps for a while and hopes: a test awaits what it needs (a call seen by the proxy, a line in the NameNode's audit log, a
+// Nothing here sleeps for a while and hopes: a test awaits what it needs (a call seen by the proxy, the NameNode's answer to it, a
 // committed checkpoint), and the clock of a job that is to take its next checkpoint is set forward.
 package hdfs

@@ -125,26 +125,26 @@ func TestJobMutations(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(actions)) {
 		t.Run(name, func(t *testing.T) {
 			g := playedJob(t, newPair(t), hdfs.Options{})
-			met := map[string]int{}
+			count := map[string]int{}
 			for _, method := range []string{"mkdirs", "create", "addBlock", "complete", "rename2", "delete"} {
 				for skip := range 2 {
 					g.rows(5)
 					rule := g.active().On(nnproxy.Match{Method: method, Path: below(g.dir), Skip: skip}, actions[name])
 					g.checkpoint()
 					rule.Off()
-					met[method] += g.late(rule, name)
+					count[method] += g.late(rule, name)
 				}
 			}
 			g.exact()
 			if st := g.job.Status(); st.Restarts != 0 || st.FailedCount != 0 {
 				t.Errorf("%d restarts, %d failed checkpoints:\n%s", st.Restarts, st.FailedCount, g.log)
 			}
-			for method, n := range met {
+			for method, n := range count {
 				if n == 0 {
 					t.Errorf("no %s was met", method)
 				}
 			}
-			t.Logf("%s, calls met: %v", name, met)
+			t.Logf("%s, calls met: %v", name, count)
 		})
 	}
 }
@@ -165,6 +165,21 @@ func (g *played) late(rule *nnproxy.Rule, name string) (n int) {
 			}
 		}
 	}
+}
+
+// met counts the calls that rules have met.
+func met(rules ...*nnproxy.Rule) (n int) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, r := range rules {
+		for {
+			if _, err := r.Next(over); err != nil { // no more
+				break
+			}
+			n++
+		}
+	}
+	return n
 }
 
 // TestJobPipelines: every third connection to a DataNode is refused or breaks at once, and the calls that mend a pipeline lose their replies.
@@ -188,20 +203,20 @@ func TestJobPipelines(t *testing.T) {
 	p := newPair(t)
 	g := playedJob(t, p, opt)
 	methods := []string{"abandonBlock", "updateBlockForPipeline", "updatePipeline"}
-	met := map[string]int{}
+	count := map[string]int{}
 	for i := range 12 {
 		rule := g.active().On(nnproxy.Match{Method: methods[i%3]}, nnproxy.ForwardAndCut)
 		g.rows(200)
 		g.checkpoint()
 		rule.Off()
-		met[methods[i%3]] += g.late(rule, "reply lost")
+		count[methods[i%3]] += g.late(rule, "reply lost")
 	}
 	g.exact()
 	for _, m := range methods {
-		if met[m] == 0 {
+		if count[m] == 0 {
 			t.Errorf("no %s was met", m)
 		}
 	}
-	t.Logf("connections to DataNodes %d, of them %d refused and %d broken; replies lost: %v; restarts %d", n.Load(), (n.Load()+4)/6, (n.Load()+1)/6, met,
+	t.Logf("connections to DataNodes %d, of them %d refused and %d broken; replies lost: %v; restarts %d", n.Load(), (n.Load()+4)/6, (n.Load()+1)/6, count,
 		g.job.Status().Restarts)
 }
