@@ -120,12 +120,12 @@ func (t *turn) startMoves(e Entry) {
 // goBack emits the choices of a person who orders this attempt back to an older state.
 func (t *turn) goBack(cur uint8, fresh bool) {
 	s := t.s
-	base, h := cur, uint8(0)
+	base, h, from := cur, uint8(0), t.lg
 	if fresh { // another directory: its newest checkpoint may be taken as well
 		if base = s.job(job0, s.end(job0)).cur; base == 0 {
 			return
 		}
-		h = base
+		h, from = base, job0
 	} else if base == 0 {
 		return
 	} else {
@@ -133,7 +133,7 @@ func (t *turn) goBack(cur uint8, fresh bool) {
 	}
 	if t.m.AnyTarget { // also one that was superseded
 		for i := range t.a.JR {
-			if e := s.Log[t.lg][i]; e.Kind == kComplete && s.lineage(base)>>e.Arg&1 == 0 && (s.Cp[e.Arg].Gone == 0 || s.Cp[e.Arg].Copied == 1 || t.m.Savepoints) {
+			if e := s.Log[t.lg][i]; e.Kind == kComplete && s.lineage(base)>>e.Arg&1 == 0 && t.readable(e.Arg, t.lg) {
 				t.again()
 				t.goBackTo(base, e.Arg+1)
 			}
@@ -141,13 +141,18 @@ func (t *turn) goBack(cur uint8, fresh bool) {
 	}
 	for ; ; h = s.Cp[h-1].Parent {
 		t.again()
-		if h == 0 || s.Cp[h-1].Damaged == 0 && (s.Cp[h-1].Gone == 0 || s.Cp[h-1].Copied == 1 || t.m.Savepoints) {
+		if h == 0 || s.Cp[h-1].Damaged == 0 && t.readable(h-1, from) {
 			t.goBackTo(base, h)
 		}
 		if h == 0 {
 			return
 		}
 	}
+}
+
+// readable: is the metadata of checkpoint k still there, in a job's log or as a copy?
+func (t *turn) readable(k uint8, lg int) bool {
+	return t.s.Cp[k].Gone>>lg&1 == 0 || t.s.Cp[k].Copied == 1 || t.m.Savepoints
 }
 
 func (t *turn) goBackTo(base, h uint8) {
@@ -297,7 +302,7 @@ func (t *turn) adopt(head uint8) {
 		a.Pos = s.Cp[head-1].Pos
 		a.Owe = 1 << (head - 1)
 		up(head - 1)
-		if s.Cp[head-1].Gone == 1 && s.Cp[head-1].Copied == 0 {
+		if s.Cp[head-1].Gone>>t.lg&1 == 1 && s.Cp[head-1].Copied == 0 {
 			s.Bad = badGone
 			for i := a.Begin; i < maxLog; i++ {
 				if s.Log[t.lg][i].Kind == kBegin { // a newer attempt went on: this one cannot read its state, and finds itself fenced

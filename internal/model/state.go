@@ -60,7 +60,7 @@ type Cp struct {
 	Expect  [maxTab]uint8   // index+1 of the checkpoint in whose certificate the table's chain ended when it was made
 	Files   uint8           // mask: its files
 	Damaged uint8
-	Gone    uint8 // its entry and state were cleaned away
+	Gone    uint8 // mask of job logs that its entry and state were cleaned away from
 	Copied  uint8 // who went back to it made a copy
 }
 

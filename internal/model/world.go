@@ -124,7 +124,7 @@ func (m *Proto) cleanJobLog(s *State, w int, emit func(State, Label)) {
 		n.Att[w].CleanTo = maxLog
 		for j := range a.CleanTo {
 			if e := s.Log[lg][j]; e.Kind == kComplete {
-				n.Cp[e.Arg].Gone = 1
+				n.Cp[e.Arg].Gone |= 1 << lg
 			}
 		}
 		emit(n, Label{oCleanLog, uint8(w), a.CleanTo, uint8(lg)})
