@@ -57,6 +57,8 @@ func (j *Job) registerMetrics() {
 	num("numFilesSkipped", func(s Status) float64 { return float64(s.Counters.Skipped) })
 	num("numFilesLost", func(s Status) float64 { return float64(s.Counters.Lost) })
 	num("numFilesDirtyIgnored", func(s Status) float64 { return float64(s.Counters.DirtyIgnored) })
+	g.Gauge("numTraceRecordsDropped", func() float64 { return float64(j.spec.Trace.Stats().Dropped) })
+	g.Gauge("numTraceFailures", func() float64 { return float64(j.spec.Trace.Stats().Failures) })
 	num("running", func(s Status) float64 {
 		if s.Phase == "RUNNING" {
 			return 1

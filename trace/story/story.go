@@ -211,7 +211,9 @@ func (t *teller) readAudit() error {
 			t.note("audit log %s: %d of %d lines cannot be read; line %d: %s: %s", r.Path, r.Broken, r.Lines, r.Examples[0].Line, r.Examples[0].Why, r.Examples[0].Text)
 		}
 		switch {
-		case r.Lines == r.Other && r.Lines > 0:
+		case r.Lines == 0:
+			t.note("audit log %s is empty", r.Path)
+		case r.Lines == r.Other:
 			t.note("audit log %s: none of its %d lines is one of an audit log", r.Path, r.Lines)
 		case r.Clock.Matches == 0 && len(t.entries) > 0:
 			t.note("audit log %s: nothing in it was done by the job, so its clock is not known; its times are taken for UTC", r.Path)
