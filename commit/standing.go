@@ -25,12 +25,14 @@ type PendingPartition struct {
 	FirstSeen int64
 	// Lost: a file of it is lost.
 	Lost bool
+	// Due: a certificate promises to declare it.
+	Due bool
 }
 
 // Standing reads the whole chain, also behind segments. REQUIRES: Refresh or Claim.
 func (t *Table) Standing() (Standing, error) {
 	s := Standing{Positions: map[string]int64{}}
-	declared, at := map[string]bool{}, map[string]int{}
+	declared, due, at := map[string]bool{}, map[string]bool{}, map[string]int{}
 	err := t.walk(func(c *Certified) (bool, error) {
 		if s.Newest == nil {
 			s.Newest = c
@@ -40,6 +42,9 @@ func (t *Table) Standing() (Standing, error) {
 		}
 		for p := range c.Committed {
 			declared[p] = true
+		}
+		for _, p := range c.Partitions {
+			due[p] = due[p] || !declared[p]
 		}
 		for i, f := range c.Files {
 			if f.Partition == "" || declared[f.Partition] {
@@ -57,6 +62,10 @@ func (t *Table) Standing() (Standing, error) {
 		}
 		return true, nil
 	})
+	for i := range s.Pending {
+		p := &s.Pending[i]
+		p.Due = due[p.Partition] && !p.Lost
+	}
 	slices.Reverse(s.Pending)
 	return s, err
 }

@@ -77,7 +77,7 @@ func (j *Job) fromTables() (*checkpoint.Restored, error) {
 		t := checkpoint.Table{Name: j.tables[key].name, Expect: j.tables[key].t.State().Chain}
 		if sink := j.tables[key].sink; sink != nil && sink.PartitionCommit() != nil {
 			for _, p := range s.Pending {
-				t.Partitions = append(t.Partitions, checkpoint.PendingPartition{Partition: p.Partition, Values: p.Values, FirstSeen: p.FirstSeen, Lost: p.Lost})
+				t.Partitions = append(t.Partitions, checkpoint.PendingPartition{Partition: p.Partition, Values: p.Values, FirstSeen: p.FirstSeen, Lost: p.Lost, Due: p.Due})
 			}
 		}
 		r.Tables[key] = t

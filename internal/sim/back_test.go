@@ -585,6 +585,34 @@ func TestFromTable(t *testing.T) {
 	})
 }
 
+// TestFromTableUndeclared: the checkpoint directory is lost when the last checkpoint's files are in place and its partitions are not declared complete.
+func TestFromTableUndeclared(t *testing.T) {
+	holds(t, func(c *script) {
+		c.success = atEnd
+		c.o.tables[0].success = atEnd
+		c.begin()
+		c.rows(5, "a")
+		c.checkpoint()
+		c.rows(5, "b")
+		c.b.closed = true
+		c.killBefore("the second success file", func() func(op mem.Op) bool {
+			n := 0
+			return func(op mem.Op) bool {
+				if op.Kind == mem.Create && path.Base(op.Path) == "_SUCCESS" {
+					n++
+				}
+				return n == 2
+			}
+		}())
+		for _, f := range c.store.Files(jobs) {
+			c.must(c.o.client.Delete(f.Path))
+		}
+		c.order = func(s *job.Spec) { s.FromTable = true }
+		c.launch()
+		c.finish()
+	})
+}
+
 // TestOlderCopy: the checkpoint directory comes from an older backup. The table is ahead of it; by order the job goes on from the backup, with an
 // identity of its own from then on.
 func TestOlderCopy(t *testing.T) {
