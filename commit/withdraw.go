@@ -167,6 +167,9 @@ func (w *withdrawal) again() error {
 func (w *withdrawal) take(k *taking, postpone bool) (over bool, err error) {
 	t, f, last := w.t, k.f, k.last
 	name := func(suffix string) string {
+		if t.variant.File.OneName {
+			suffix = ""
+		}
 		n := path.Base(f.Final) + suffix
 		if k.m.Name > 1 {
 			n += "." + strconv.Itoa(k.m.Name)

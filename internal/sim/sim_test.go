@@ -21,7 +21,7 @@ var (
 	budget = flag.Duration("for", 0, "play seeds for this long instead")
 	first  = flag.Uint64("first", 1, "first seed")
 	one    = flag.Uint64("seed", 0, "play only this seed, with a trace")
-	which  = flag.String("variant", "", "variant for -seed and for TestVariants")
+	which  = flag.String("variant", "", "variant for -seed, or several for TestVariants, with commas")
 	keep   = flag.String("keep", "", "with -seed: only these disturbances")
 	most   = flag.Uint64("most", VariantSeeds, "seeds that each variant gets")
 	small  = flag.String("world", "", "with -seed: records,partitions,tables,parallelism,plain; 0 leaves one as it is")
@@ -170,7 +170,7 @@ func (s Stats) text(n int) string {
 func TestVariants(t *testing.T) {
 	var all []caughtBy
 	for _, v := range KnownBad {
-		if *which != "" && v.Name != *which {
+		if *which != "" && !slices.Contains(strings.Split(*which, ","), v.Name) {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {

@@ -231,7 +231,12 @@ func (w *world) actPowerCut(d *dice, key string) {
 	if err := w.o.check(true); err != nil {
 		w.fail(fmt.Errorf("after a power cut: %w", err))
 	}
-	w.start()
+	if d.p(0.2) {
+		w.actBack(d, key+"b")
+	}
+	if len(w.alive()) == 0 {
+		w.start()
+	}
 }
 
 // actOutage: the store answers nobody for a while.
@@ -437,7 +442,13 @@ func (w *world) call(r *run, op mem.Op) {
 		}
 	case final && d.p(1./60) && len(w.alive()) < 3: // another attempt commits the same checkpoint
 		if w.happens(key, "the job is started again before %s does: %s", r.p.name, op) {
-			w.start()
+			if before := w.stats.Backs; d.p(0.3) {
+				if w.actBack(d, key+"b"); w.stats.Backs == before {
+					w.start()
+				}
+			} else {
+				w.start()
+			}
 			w.s.sleep(time.Duration(d.n([]int{3000, 3000, 60_000}[d.n(3)])) * time.Millisecond)
 			if d.p(0.2) {
 				w.actCompact(d, key+"c")

@@ -49,9 +49,9 @@ func wrapped(p prepare) func(*world, *lake, connector.Sink) connector.Sink {
 	return func(_ *world, _ *lake, s connector.Sink) connector.Sink { return preparing{s, p} }
 }
 
-// blind is without the checks that a state fits the tables.
+// blind is without the check that a state fits the tables.
 func blind(v job.Variant) job.Variant {
-	v.NoFresh, v.Commit.NoChain = true, true
+	v.Commit.NoChain = true
 	return v
 }
 
@@ -68,7 +68,7 @@ var KnownBad = []Variant{
 		job: job.Variant{Commit: commit.Variant{BelowFences: true}, Store: checkpoint.Variant{BelowFences: true}}},
 	{Name: "log-unsynced", Rule: "1.5", Without: "the log's folder is durable before an entry is acted on", job: appending(logp.Variant{NoSync: true})},
 	{Name: "clean-newest", Rule: "1.6", Without: "cleaning keeps the newest complete and what follows",
-		job: blind(job.Variant{Commit: commit.Variant{AnyLog: true}, Store: checkpoint.Variant{CleanNewest: true}})},
+		job: blind(job.Variant{NoFresh: true, Commit: commit.Variant{AnyLog: true}, Store: checkpoint.Variant{CleanNewest: true}})},
 	{Name: "unknown-given-up", Rule: "1.7", Without: "nothing is given up while an append's outcome is unknown", job: job.Variant{UnknownIsFailed: true}},
 
 	{Name: "restore-first", Rule: "2.1", Without: "begin stands before what is restored is chosen", job: blind(store(checkpoint.Variant{RestoreFirst: true}))},
@@ -122,7 +122,7 @@ var KnownBad = []Variant{
 	{Name: "past-damage", Rule: "7.4", Without: "a damaged newest checkpoint stops the job", job: blind(store(checkpoint.Variant{PastDamage: true}))},
 	{Name: "fresh-over-output", Rule: "7.5", Without: "a start from nothing over output is refused", job: job.Variant{NoFresh: true}},
 
-	{Name: "rewind-no-copy", Rule: "7.6", Without: "a rewind has a copy of its target", job: blind(store(checkpoint.Variant{NoCopy: true}))},
+	{Name: "rewind-no-copy", Rule: "7.6", Without: "a rewind has a copy of its target", job: store(checkpoint.Variant{NoCopy: true})},
 	{Name: "rewind-no-entry", Rule: "7.6", Without: "the table's log has the rewind before anything moves", job: blind(table(commit.Variant{NoSupersede: true}))},
 	{Name: "rewind-final-only", Rule: "7.6", Without: "superseded files leave the temporary place, too", job: file(protocol.Variant{FinalOnly: true})},
 	{Name: "rewind-pending-only", Rule: "7.6", Without: "superseded files leave the final place, too", job: file(protocol.Variant{PendingOnly: true})},
