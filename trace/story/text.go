@@ -166,6 +166,25 @@ func (t *text) short(p string) string {
 	return p
 }
 
+// shortened shows the first ranges of a set; --output json has them all.
+func shortened(offsets string) string {
+	const ranges = 8
+	all := strings.Fields(offsets)
+	if len(all) <= ranges+2 {
+		return offsets
+	}
+	return strings.Join(all[:ranges], " ") + " ... to " + last(all)
+}
+
+// last is the last range of a set's text, which may end in "and <n> more ranges".
+func last(all []string) string {
+	n := len(all)
+	if all[n-1] == "ranges" && n > 4 {
+		return all[n-5] + " and more"
+	}
+	return all[n-1]
+}
+
 // maxFiles bounds the files that are listed for people.
 const maxFiles = 40
 
@@ -196,7 +215,7 @@ func (t *text) files() {
 		}
 		fmt.Fprintf(t, "\n  written as %s\n", t.short(f.Pending))
 		for _, split := range slices.Sorted(maps.Keys(f.Offsets)) {
-			fmt.Fprintf(t, "  %s offsets %s\n", split, f.Offsets[split])
+			fmt.Fprintf(t, "  %s offsets %s\n", split, shortened(f.Offsets[split]))
 		}
 	}
 	fmt.Fprintln(t)
@@ -280,7 +299,7 @@ func (t *text) cause(c *Cause) {
 	fmt.Fprintf(t, "%s %s\n", t.c(bold, "most likely cause:"), t.c(red, c.Kind.Title()))
 	fmt.Fprintf(t, "  of %s (%d rows", t.short(c.File), c.Rows)
 	for _, split := range slices.Sorted(maps.Keys(c.Offsets)) {
-		fmt.Fprintf(t, "; %s offsets %s", split, c.Offsets[split])
+		fmt.Fprintf(t, "; %s offsets %s", split, shortened(c.Offsets[split]))
 	}
 	fmt.Fprintln(t, ")")
 	if c.Op != "" {
