@@ -255,11 +255,11 @@ func (j *Job) none(key string, store fs.FS, root string) (bool, error) {
 	if _, promised := promises(j.restores())[key]; promised {
 		return false, nil
 	}
-	_, err := store.Stat(root)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return err != nil, nil
+	gone, err := j.gone(store, root)
+	if err != nil {
+		err = fmt.Errorf("table %s, which the file no longer names: %w", root, err)
 	}
-	return false, fmt.Errorf("table %s, which the file no longer names: %w", root, err)
+	return gone, err
 }
 
 // seen is the target as one table sees it.

@@ -10,7 +10,9 @@ import (
 	"staunch/changelog"
 	"staunch/checkpoint"
 	"staunch/commit"
+	cmp "staunch/commit/protocol"
 	"staunch/connector"
+	"staunch/env"
 	"staunch/fault"
 	"staunch/fault/failpoint"
 	"staunch/fs"
@@ -122,11 +124,28 @@ func (j *Job) openTable(key, name string, store fs.FS, root string, sink connect
 
 // stillThere refuses to create a table anew that the restored state has written to.
 func (j *Job) stillThere(store fs.FS, root, name string) error {
-	if _, err := store.Stat(root); errors.Is(err, fs.ErrNotExist) {
+	if gone, err := j.gone(store, root); gone || err != nil {
+		if err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
+		}
 		return fault.Userf("table %s: its folder %s is gone, but the checkpoints of job %q have written to it", name, root, j.spec.ID).
 			WithHint("put the folder back; or, if it was removed on purpose, begin anew with --fresh, or under another pipeline.name")
 	}
 	return nil
+}
+
+// gone reports whether a folder is missing, twice and seconds apart: a store's look may lag behind what was done.
+func (j *Job) gone(store fs.FS, root string) (bool, error) {
+	for look := 0; ; look++ {
+		_, err := store.Stat(root)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if look == 1 {
+			return true, nil
+		}
+		env.Sleep(j.env, cmp.SecondLook)
+	}
 }
 
 // otherEnded reports whether the job log that another claim names has ended.
