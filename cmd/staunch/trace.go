@@ -173,7 +173,11 @@ func (f *traceFlags) places(arg string, o *story.Options) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	return placesOf(o, store, root)
+	err = placesOf(o, store, root)
+	if err != nil && o.AuditOnly() && len(o.Jobs)+len(o.Tables) == 0 {
+		return nil // what another tool wrote
+	}
+	return err
 }
 
 // placesOfFile finds the jobs of a statement file.

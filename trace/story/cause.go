@@ -132,6 +132,9 @@ func (t *teller) cause(f *File) Cause {
 	c := Cause{File: f.Final, Pending: f.Pending, Rows: f.Rows, Offsets: f.Offsets}
 	l := t.lifeOf(f)
 	c.For = append(c.For, fmt.Sprintf("the file was created %s", stamp(l.created)))
+	if f.Checkpoint == 0 {
+		c.For = append(c.For, "no log of staunch names it: this is by the audit logs alone")
+	}
 	if !l.closed.IsZero() {
 		c.For = append(c.For, fmt.Sprintf("written to its end and durable %s, %d bytes", stamp(l.closed), f.Length))
 	}
@@ -180,7 +183,7 @@ func (t *teller) culprit(f *File, l life) (last *namenode.Event) {
 		if !e.Allowed || e.Time.Before(l.created.Add(-slack)) || e.Time.After(l.missing.Add(slack)) {
 			continue
 		}
-		mine := e.Cmd == "rename" && e.Src == f.Pending && e.Dst == f.Final
+		mine := e.Cmd == "rename" && e.Src == f.Pending && (e.Dst == f.Final || f.Checkpoint == 0 && e.Dst != "" && f.Final != f.Pending)
 		if takes(e, f.Pending) && !mine || takes(e, f.Final) {
 			// A look that found it after this one says that it did not.
 			if !l.seen.IsZero() && e.Time.Before(l.seen.Add(-time.Second)) && !l.seen.Equal(l.closed) {
@@ -226,7 +229,11 @@ func (t *teller) blame(c *Cause, e *namenode.Event, f *File, l life) {
 		}
 	}
 	if own && c.Kind != OwnDelete {
-		c.For = append(c.For, fmt.Sprintf("%s is the client that also wrote this job's files", c.Who))
+		whose := "this job's files"
+		if f.Checkpoint == 0 {
+			whose = "the file"
+		}
+		c.For = append(c.For, fmt.Sprintf("%s is the client that also wrote %s", c.Who, whose))
 	}
 	if s := t.switched(l.created, e.Time); s != "" {
 		c.For = append(c.For, s)

@@ -109,11 +109,18 @@ func Tell(o Options) (*Story, error) {
 			return nil, err
 		}
 	}
+	if err := t.alone(); err != nil {
+		return nil, err
+	}
 	t.collect()
 	t.timeLine()
 	for i := range t.out.Files {
 		if f := &t.out.Files[i]; f.missing() {
-			t.out.Causes = append(t.out.Causes, t.cause(f))
+			c := t.cause(f)
+			if f.Checkpoint == 0 { // no log of staunch has its offsets
+				c.ToDo = strings.ReplaceAll(c.ToDo, "bring the rows back: staunch audit --repair", "its rows must come from their source again")
+			}
+			t.out.Causes = append(t.out.Causes, c)
 		}
 	}
 	t.mark()

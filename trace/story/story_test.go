@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -368,5 +369,38 @@ func TestPathsAreChosen(t *testing.T) {
 	}
 	if s := w.tell(Query{Since: w.env.Now().Add(time.Hour)}); len(s.Events) != 0 {
 		t.Errorf("%d events of the future", len(s.Events))
+	}
+}
+
+// TestIncident: the real lines of a reproduction of the incident, whose writer deleted its folder before it wrote: the first delete, late, took the
+// file. Nothing but the NameNode's log is needed to tell.
+func TestIncident(t *testing.T) {
+	b, err := os.ReadFile("../namenode/testdata/audit.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := mem.New().Client("a")
+	h, err := store.Create("/audit.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Write(b)
+	if err := errors.Join(err, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const victim = "/_DUMP_TEMPORARY/cp-4608/task-2/part-2-4608"
+	s, err := Tell(Options{Env: &env.Real{}, Stores: oneStore{store}, AuditLogs: []string{"/audit.log"}, Query: Query{Path: victim, Task: trace.NoTask}})
+	if err != nil || len(s.Causes) != 1 {
+		t.Fatal(s, err)
+	}
+	c := s.Causes[0]
+	all := strings.Join(c.For, "\n")
+	if c.Kind != LateDelete || c.Path != "/_DUMP_TEMPORARY/cp-4608/task-2" || c.Who != "root@127.0.0.1" || stamp(c.Time) != "2026-11-29 15:15:37.722" {
+		t.Errorf("%+v", c)
+	}
+	for _, want := range []string{"the same client had deleted the same path 1.158s before", "was made there in between", "audit logs alone", "client that also wrote"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
 	}
 }

@@ -206,6 +206,10 @@ func (t *text) files() {
 			state = strings.ToUpper(state)
 		}
 		fmt.Fprintf(t, "%s %s\n", t.c(cmpColour(colourOf(string(f.State))), state), t.short(f.Final))
+		if f.Checkpoint == 0 {
+			fmt.Fprintln(t, "  no certificate names it")
+			continue
+		}
 		fmt.Fprintf(t, "  checkpoint %d, task %d, epoch %d, %d rows, %d bytes", f.Checkpoint, f.Task, f.Epoch, f.Rows, f.Length)
 		if f.Verdict != "" {
 			fmt.Fprintf(t, "; %s by epoch %d, done %s", f.Verdict, f.DoneBy, stamp(f.Done))
@@ -297,7 +301,12 @@ func (t *text) event(e *Event) {
 
 func (t *text) cause(c *Cause) {
 	fmt.Fprintf(t, "%s %s\n", t.c(bold, "most likely cause:"), t.c(red, c.Kind.Title()))
-	fmt.Fprintf(t, "  of %s (%d rows", t.short(c.File), c.Rows)
+	fmt.Fprintf(t, "  of %s", t.short(c.File))
+	if c.Rows > 0 {
+		fmt.Fprintf(t, " (%d rows", c.Rows)
+	} else {
+		fmt.Fprint(t, " (rows not known")
+	}
 	for _, split := range slices.Sorted(maps.Keys(c.Offsets)) {
 		fmt.Fprintf(t, "; %s offsets %s", split, shortened(c.Offsets[split]))
 	}
