@@ -459,7 +459,13 @@ func (w *world) call(r *run, op mem.Op) {
 			w.clean(w.dir, clean.Options{})
 			w.s.sleep(time.Duration(d.n(1000)) * time.Millisecond)
 		}
-	case r.role == cleaner && d.p(1./40): // the job goes on under it
+	case r.dir == otherJobs && op.Kind == mem.Close && strings.HasSuffix(op.Path, ".pending") && d.p(1./8):
+		// by the log of the directory before, in which such an epoch is long over
+		if w.happens(key, "leftovers are cleaned up by the other directory's log while %s writes", r.p.name) {
+			w.clean(jobs, clean.Options{})
+			w.s.sleep(time.Duration(d.n(4000)) * time.Millisecond)
+		}
+	case r.role == cleaner && (d.p(1./40) || op.Kind == mem.List && strings.HasSuffix(op.Path, "/_DUMP_TEMPORARY") && d.p(1./5)): // the job goes on under it
 		if span := time.Duration(1+d.n(15)) * time.Second; w.happens(key, "%s stands still for %s, before: %s", r.p.name, span, op) {
 			w.actOtherDir(d, key+"o")
 			r.p.until = w.s.now.Add(span)
