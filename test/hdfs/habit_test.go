@@ -115,7 +115,8 @@ func (l *late) holding(paths ...string) {
 	})
 }
 
-// release lets the held deletes of the paths through, one by one; the NameNode has answered each when it returns.
+// release lets the held deletes of the paths through, one by one, as calls that the NameNode does not know (any more); it has answered each
+// when this returns.
 func (l *late) release(paths ...string) error {
 	for _, at := range paths {
 		l.mu.Lock()
@@ -125,7 +126,7 @@ func (l *late) release(paths ...string) error {
 			return fmt.Errorf("no delete of %s is held", at)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		r, err := h.Release(ctx)
+		r, err := h.ReleaseForgotten(ctx)
 		cancel()
 		if err == nil && r.Failed {
 			err = fmt.Errorf("late delete of %s: %s %s", at, r.Exception, r.Message)

@@ -28,8 +28,9 @@ type play struct {
 	s          site
 	table      string
 	checkpoint int
-	// tidy is what a task does before it writes its first file of a checkpoint.
-	tidy func(folder string) error
+	// tidy is what a task does before it writes its first file of a checkpoint; settings is SQL before the job's.
+	tidy     func(folder string) error
+	settings string
 	// open and closed are the paths whose held deletes arrive in the two windows.
 	open, closed []string
 
@@ -127,7 +128,7 @@ func (p *play) life(t *testing.T, k *topic, name string, oldVerdict bool, checkp
 		return &store{FS: f, before: p.tidy, attempt: attempt, ended: p.ended, moving: p.moving,
 			written: func(file string) { p.written(attempt(), file) }}
 	}}}
-	l = w.prepare(t, name, "SET 'parallelism.default' = '8';\n"+k.source()+
+	l = w.prepare(t, name, p.settings+"SET 'parallelism.default' = '8';\n"+k.source()+
 		"CREATE TABLE lake (id BIGINT, v STRING, part INT, seq BIGINT) WITH ('connector'='filesystem', 'path'='"+uri(p.table)+
 		"', 'format'='parquet');\nINSERT INTO lake SELECT id, v, part, seq FROM src;\n")
 	return l
@@ -155,7 +156,7 @@ func incident(t *testing.T, name string, oldVerdict bool) (*life, *play) {
 	t.Helper()
 	s := newSite(t)
 	p := &play{s: s, table: s.dir + "/lake"}
-	p.tidy = func(folder string) error { return s.remove(folder, true) }
+	p.tidy = s.empty
 	p.begin(2)
 	p.open, p.closed = p.folders(2, 0, 4), p.folders(2, 4, 8)
 	t.Cleanup(func() {
@@ -227,7 +228,7 @@ func TestIncidentVerdict(t *testing.T) {
 
 // TestIncidentFileState: the job comes from the old protocol, whose folder deletes are still on their way, and is killed once with eight
 // files closed and not promised. The next attempt removes those one by one, which is held back too. All sixteen deletes arrive late, in the
-// windows in which they did harm before. They name what nobody needs any more.
+// windows in which they did harm before, when the NameNode has forgotten that it carried them out. They name what nobody needs any more.
 func TestIncidentFileState(t *testing.T) {
 	s := newSite(t)
 	p := &play{s: s, table: s.dir + "/lake"}
@@ -235,7 +236,7 @@ func TestIncidentFileState(t *testing.T) {
 
 	// the old protocol: its folder deletes are held, asked again with success, and checkpoint 2 is committed
 	p.begin(-1)
-	p.tidy = func(folder string) error { return s.remove(folder, true) }
+	p.tidy = s.empty
 	old := p.folders(2, 0, tasks)
 	l := p.life(t, k, "roll", true, s.resolver)
 	l.start()
@@ -275,12 +276,7 @@ func TestIncidentFileState(t *testing.T) {
 	p.begin(last + 1)
 	s.hold(left[:]...)
 	p.open, p.closed = append(slices.Clone(left[:4]), old[:4]...), append(slices.Clone(left[4:]), old[4:]...)
-	p.tidy = func(folder string) error {
-		if c, i := task(folder); c == last+1 {
-			return s.remove(left[i], false)
-		}
-		return nil
-	}
+	p.settings = "SET 'staunch.table.lake.temporary-cleanup' = 'before-write';\n"
 	l = p.life(t, k, "roll", false, s.resolver)
 	l.start()
 	l.read(total, 0)

@@ -24,9 +24,8 @@ import (
 // errStandby is the answer of a NameNode that is not active.
 var errStandby = errors.New("standby")
 
-// oldDelete asks the NameNode at addr to delete a path, a folder with everything in it if recursive. An error that is not errStandby means that
-// nobody knows.
-func oldDelete(addr, dir string, recursive bool) error {
+// oldDelete asks the NameNode at addr to delete a folder with everything in it. An error that is not errStandby means that nobody knows.
+func oldDelete(addr, dir string) error {
 	c, err := net.DialTimeout("tcp", addr, limit)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func oldDelete(addr, dir string, recursive bool) error {
 	call = field(call, 2, []byte("org.apache.hadoop.hdfs.protocol.ClientProtocol"))
 	call = protowire.AppendVarint(protowire.AppendTag(call, 3, protowire.VarintType), 1)
 	what := field(nil, 1, []byte(dir))
-	what = protowire.AppendVarint(protowire.AppendTag(what, 2, protowire.VarintType), protowire.EncodeBool(recursive))
+	what = protowire.AppendVarint(protowire.AppendTag(what, 2, protowire.VarintType), 1) // recursive
 	out := []byte{'h', 'r', 'p', 'c', 9, 0, 0}
 	out = frame(out, header(client, -3), who)
 	out = frame(out, header(client, 7), call, what)

@@ -66,12 +66,12 @@ func folder(t testing.TB) string {
 
 func uri(p string) string { return "hdfs://testbed" + p }
 
-// remove deletes a path as the old protocol's client did: it asks both NameNodes until one has answered, each time with a call of its own.
-func (s site) remove(at string, recursive bool) error {
+// empty deletes a folder as the old protocol's client did: it asks both NameNodes until one has answered, each time with a call of its own.
+func (s site) empty(at string) error {
 	var last error
 	for range 10 {
 		for _, x := range s.proxies {
-			if last = oldDelete(x.Addr(), at, recursive); last == nil {
+			if last = oldDelete(x.Addr(), at); last == nil {
 				return nil
 			}
 		}
