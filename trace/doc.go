@@ -21,7 +21,7 @@
 //
 // # Bounds
 //
-// Options.MaxBytes for all files of a job; the oldest go first, never those with records behind the trigger of a checkpoint that is not *done*
+// Options.MaxBytes for all files of a job, and a thousand files; the oldest go first, never those with records behind the trigger of a checkpoint that is not *done*
 // (its files are on their way), or of other attempts before this one has made their promises good. If these alone exceed twice the bound, new
 // records are dropped, and counted. Memory: 4 MiB, then the same.
 //

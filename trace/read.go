@@ -43,13 +43,30 @@ const maxFile = 64 << 20
 // Read reads a job's trace. A folder that is not there is a trace without entries. The job may run meanwhile: files that are joined are read in
 // either form.
 func Read(store fs.FS, dir string) (*Trace, error) {
-	t := &Trace{Dir: fs.URI(store, dir)}
+	for try := 1; ; try++ {
+		t, joined, err := readOnce(store, dir)
+		if err != nil {
+			return nil, err
+		}
+		if !joined || try == maxTries {
+			t.finish()
+			return t, nil
+		}
+	}
+}
+
+// maxTries bounds how often a trace is read again because files of it were joined meanwhile.
+const maxTries = 5
+
+// readOnce reads what is listed. joined: a file was gone when it was to be read, and what replaced it may not be in the list.
+func readOnce(store fs.FS, dir string) (t *Trace, joined bool, err error) {
+	t = &Trace{Dir: fs.URI(store, dir)}
 	infos, err := store.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
+		return t, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trace %s: %w", dir, err)
+		return nil, false, fmt.Errorf("trace %s: %w", dir, err)
 	}
 	var files []file
 	for _, i := range infos {
@@ -58,24 +75,19 @@ func Read(store fs.FS, dir string) (*Trace, error) {
 		}
 	}
 	sortFiles(files)
-	again := false
 	for _, f := range files {
 		b, err := readFile(store, path.Join(dir, f.String()))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			again = true // it was joined: the new file may not be listed
+			joined = true
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("trace %s: %w", dir, err)
+			return nil, false, fmt.Errorf("trace %s: %w", dir, err)
 		}
 		t.Files++
 		t.add(b)
 	}
-	if again && t.Files == 0 && len(files) > 0 {
-		return Read(store, dir)
-	}
-	t.finish()
-	return t, nil
+	return t, joined, nil
 }
 
 func readFile(store fs.FS, p string) ([]byte, error) {

@@ -19,6 +19,8 @@ const (
 	// joinBytes and joinFiles: so much is written together as one file.
 	joinBytes = 1 << 20
 	joinFiles = 64
+	// maxFiles bounds the number of files, whatever their size: a process that is killed leaves its small ones.
+	maxFiles = 1000
 	// eagerBytes and eagerAge: what waits for longer than that is written without being asked for.
 	eagerBytes = 256 << 10
 	eagerAge   = 10 * time.Second
@@ -58,6 +60,8 @@ type Recorder struct {
 	mu    sync.Mutex
 	epoch account.Epoch
 	ended bool
+	// closing: what comes is the last of it.
+	closing bool
 	// buf holds the records from..next as lines: those of files that are not joined yet, and behind flushed those of no file.
 	buf        []byte
 	from, next int64
@@ -216,6 +220,9 @@ func (r *Recorder) Close() {
 		return
 	}
 	r.Add(Record{Op: End, Task: NoTask})
+	r.mu.Lock()
+	r.closing = true
+	r.mu.Unlock()
 	r.Flush()(closeWait)
 	r.mu.Lock()
 	r.ended = true
@@ -287,7 +294,7 @@ func (r *Recorder) piece() (p piece, ok bool) {
 	p.Name = Name{Epoch: r.epoch, From: r.flushedTo, To: r.next, Rand: env.RandomHex(r.opt.Env, randDigits/2)}
 	p.end = len(r.buf)
 	at := r.flushed
-	if p.joined = len(r.buf) >= joinBytes || len(r.parts) >= joinFiles-1; p.joined {
+	if p.joined = len(r.buf) >= joinBytes || len(r.parts) >= joinFiles-1 || r.closing; p.joined {
 		p.From, at = r.from, 0
 	}
 	// A Header is numbers and texts: it always encodes.
@@ -410,7 +417,10 @@ func (r *Recorder) over() (gone []file) {
 	for i := range r.whole {
 		total += r.whole[i].size
 	}
-	for i := 0; i < len(r.whole) && total > r.opt.MaxBytes && r.opt.MaxBytes > 0; {
+	over := func() bool {
+		return r.opt.MaxBytes > 0 && total > r.opt.MaxBytes || len(r.whole)+len(r.parts) > maxFiles
+	}
+	for i := 0; i < len(r.whole) && over(); {
 		f := r.whole[i]
 		own := f.Epoch == r.epoch
 		if own && f.To > r.floor || !own && !r.othersDone {

@@ -161,6 +161,77 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// TestKilledProcessesLeaveFewFiles: small files of killed processes are bounded in number once this one has made good what they promised; a process
+// that ends in order leaves one.
+func TestKilledProcessesLeaveFewFiles(t *testing.T) {
+	store := mem.New().Client("a")
+	for e := range 30 {
+		r := newRig(t, store, 1<<20)
+		r.Begin(account.Epoch(e + 1))
+		for range 50 {
+			r.Add(Record{Op: Create, Path: "/x", Task: 0})
+			r.flush(t)
+		}
+	}
+	r := newRig(t, store, 1<<20)
+	before := len(r.files(t))
+	r.Begin(31)
+	r.flush(t)
+	if n := len(r.files(t)); n != before+1 {
+		t.Errorf("%d of %d files before anything is done", n, before)
+	}
+	r.Triggered(1)
+	r.Done()
+	r.flush(t)
+	if n := len(r.files(t)); n > maxFiles || n < maxFiles/2 {
+		t.Errorf("%d files", n)
+	}
+	got := r.read(t)
+	if first := got.Entries[0].Epoch; first == 1 || got.Entries[len(got.Entries)-1].Epoch != 31 {
+		t.Errorf("the first is of epoch %d", first)
+	}
+	ordered := newRig(t, mem.New().Client("a"), 1<<20)
+	ordered.Begin(1)
+	for range 50 {
+		ordered.Add(Record{Op: Create, Path: "/x", Task: 0})
+		ordered.flush(t)
+	}
+	ordered.Close()
+	ordered.env.Join()
+	if n := len(ordered.files(t)); n != 1 || len(ordered.read(t).Entries) != 52 {
+		t.Errorf("%d files after an end in order", n)
+	}
+}
+
+// joining is a store in which the listed files are joined by the time they are read, once.
+type joining struct {
+	fs.FS
+	after func()
+}
+
+func (s *joining) List(dir string) ([]fs.Info, error) {
+	l, err := s.FS.List(dir)
+	if s.after != nil {
+		s.after()
+		s.after = nil
+	}
+	return l, err
+}
+
+// TestReadWhileFilesAreJoined: records in files that are joined while a reader looks at them are read all the same.
+func TestReadWhileFilesAreJoined(t *testing.T) {
+	r := newRig(t, mem.New().Client("a"), 1<<20)
+	r.Begin(1)
+	for range 20 {
+		r.Add(Record{Op: Create, Path: "/x", Task: 0})
+		r.flush(t)
+	}
+	got, err := Read(&joining{r.store, func() { r.Close(); r.env.Join() }}, "/ck/job/trace")
+	if err != nil || len(got.Entries) != 22 || got.Missing != 0 {
+		t.Errorf("%d entries, %d missing, %v", len(got.Entries), got.Missing, err)
+	}
+}
+
 // refusing is a store that takes nothing while away.
 type refusing struct {
 	fs.FS
