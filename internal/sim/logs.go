@@ -59,6 +59,19 @@ func checkpointOf(e log.Entry) account.CheckpointID {
 	return max(c.ID, c.Target.ID)
 }
 
+// reopened reports whether the job went back after its end: whoever says only now that it has ended speaks of the past.
+func (w *world) reopened(dir string) (yes bool) {
+	for _, e := range w.entries(dir + "/" + name + "/log") {
+		switch e.Kind {
+		case account.KindEnd:
+			yes = false
+		case account.KindRewind:
+			yes = true
+		}
+	}
+	return yes
+}
+
 // certified is a certificate as the oracle reads it.
 type certified struct {
 	account.Certificate

@@ -58,10 +58,11 @@ type world struct {
 	opts    cp.Options
 	retain  int
 	faults  float64
-	hard    bool // some faults are no outages
-	hdfs    bool // the store is a remote one: leases, and looks that lag
-	noise   int  // one of so many calls lets time pass
-	calm    bool // no more faults
+	hard    bool   // some faults are no outages
+	hdfs    bool   // the store is a remote one: leases, and looks that lag
+	noise   int    // one of so many calls lets time pass
+	calm    bool   // no more faults
+	endedIn string // the checkpoint directory whose job ended last
 	accept  []string
 	trace   io.Writer
 	stats   Stats
@@ -482,6 +483,10 @@ func (w *world) finish() error {
 			break
 		}
 	}
+	if w.reopened(w.endedIn) { // one of them met a start that was ordered to go back
+		w.done = false
+		return w.play()
+	}
 	for _, x := range w.repeats {
 		w.repeat(x.i)
 	}
@@ -569,7 +574,8 @@ func (w *world) judge(r *run) error {
 	}
 	switch {
 	case r.err == nil:
-		w.done = !slices.ContainsFunc(w.alive(), func(x *run) bool { return x.back }) // else it may begin again
+		w.endedIn = r.dir
+		w.done = !w.reopened(r.dir) && !slices.ContainsFunc(w.alive(), func(x *run) bool { return x.back }) // else it may begin again
 		return nil
 	case class == fault.Fenced:
 		return w.fenced(r)
