@@ -279,6 +279,9 @@ func (r *Recorder) run() {
 			return
 		}
 		r.tidy(r.written(&p))
+		r.mu.Lock()
+		r.wake()
+		r.mu.Unlock()
 	}
 }
 
@@ -345,7 +348,9 @@ func (r *Recorder) written(p *piece) (gone []file) {
 		r.flushed = p.end
 	}
 	r.first = r.now()
-	r.wake()
+	if !r.closing { // the process ends when it is woken: the small files are to go before
+		r.wake()
+	}
 	return append(gone, r.over()...)
 }
 
