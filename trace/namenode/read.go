@@ -23,25 +23,30 @@ type Logs struct {
 
 // Report says what a file was.
 type Report struct {
-	Path string
+	Path string `json:"path"`
 	// Lines in all; Other are other loggers'; Broken audit lines could not be read, the first of them are Examples.
-	Lines, Other, Broken int
-	Examples             []Broken
+	Lines    int      `json:"lines"`
+	Other    int      `json:"other"`
+	Broken   int      `json:"broken"`
+	Examples []Broken `json:"examples,omitempty"`
 	// Covered are the stretches of time in which lines follow each other without a gap longer than Silence, by the NameNode's clock.
-	Covered []Span
+	Covered []Span `json:"covered"`
 	// Clock tells the NameNode's clock from the job's.
-	Clock Clock
+	Clock Clock `json:"clock"`
 }
 
 // Broken is a line that could not be read.
 type Broken struct {
-	Line int
-	Text string
-	Why  string
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	Why  string `json:"why"`
 }
 
 // Span is from From to To.
-type Span struct{ From, To time.Time }
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
 
 // Silence is the longest time without a line in a log that goes on: the standby rolls the edit log through the active NameNode every two minutes
 // (dfs.ha.log-roll.period), which leaves a line.
@@ -172,11 +177,14 @@ func (r *Report) cover(t time.Time) {
 
 // Clock tells a NameNode's clock from the job's: Offset is what is to be taken off the NameNode's time.
 type Clock struct {
-	Offset time.Duration
+	Offset time.Duration `json:"offset_ns"`
 	// Matches are operations that both wrote down, Spread the width of the middle four fifths of their differences. Without matches the offset is
 	// not known and taken for 0.
-	Matches int
-	Spread  time.Duration
+	Matches int           `json:"matches"`
+	Spread  time.Duration `json:"spread_ns"`
+	// Borrowed: without matches of its own, the offset is that of the log with the most: NameNodes of a pair have one time zone and synchronized clocks,
+	// and the one that was standby has nothing of the job.
+	Borrowed bool `json:"borrowed,omitempty"`
 }
 
 // Seen is an operation that the job wrote down: an audit command and its path, between Begin and Begin + Took by the job's clock. Names that are
@@ -201,8 +209,17 @@ func (l *Logs) SetClocks(seen []Seen) {
 			logs[e.Log] = append(logs[e.Log], e.Time.Sub(s[0].Begin.Add(s[0].Took/2)))
 		}
 	}
+	best := Clock{}
 	for i, d := range logs {
 		l.Reports[i].Clock = clockOf(d)
+		if l.Reports[i].Clock.Matches > best.Matches {
+			best = l.Reports[i].Clock
+		}
+	}
+	for i := range l.Reports {
+		if c := &l.Reports[i].Clock; c.Matches == 0 && best.Matches > 0 {
+			c.Offset, c.Borrowed = best.Offset, true
+		}
 	}
 	for i := range l.Events {
 		l.Events[i].Time = l.Events[i].Time.Add(-l.Reports[l.Events[i].Log].Clock.Offset)

@@ -222,6 +222,8 @@ func (t *teller) readAudit() error {
 			t.note("audit log %s is empty", r.Path)
 		case r.Lines == r.Other:
 			t.note("audit log %s: none of its %d lines is one of an audit log", r.Path, r.Lines)
+		case r.Clock.Borrowed:
+			t.note("audit log %s: nothing in it was done by the job; its clock is taken for that of the other log", r.Path)
 		case r.Clock.Matches == 0 && len(t.entries) > 0:
 			t.note("audit log %s: nothing in it was done by the job, so its clock is not known; its times are taken for UTC", r.Path)
 		}

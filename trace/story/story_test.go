@@ -219,6 +219,7 @@ func TestCauses(t *testing.T) {
 		"somebody":                     {[]string{own + line(taken, "anna", "10.0.0.9", "delete", lost.Pending, "null")}, Foreign, []string{"anna@10.0.0.9", "not the client that wrote", "10.0.0.1"}},
 		"somebody who moves":           {[]string{own + line(taken, "anna", "10.0.0.9", "rename", root+"/_DUMP_TEMPORARY", "/user/anna/.Trash/Current")}, Foreign, []string{"/user/anna/.Trash/Current"}},
 		"a rule that removes old ones": {[]string{own + strings.Repeat(line(taken.Add(-time.Second), "cleaner", "10.0.0.8", "delete", root+"/_DUMP_TEMPORARY/cp-12", "null"), 4) + line(taken, "cleaner", "10.0.0.8", "delete", dir, "null")}, Cleaner, []string{"4 other paths"}},
+		"somebody, behind a failover":  {[]string{own, line(taken, "anna", "10.0.0.9", "delete", lost.Pending, "null")}, Foreign, []string{"the active NameNode changed from audit-0"}},
 		"nobody in a whole log":        {[]string{own + line(taken.Add(-time.Minute), "anna", "10.0.0.9", "getfileinfo", "/", "null") + line(missed.Add(time.Second), "x", "10.0.0.9", "getfileinfo", "/", "null")}, Unknown, []string{"nobody deleted"}},
 		"a log that ends too early":    {[]string{line(early, "etl", "10.0.0.1", "create", root+"/early", "null")}, Failover, []string{"no audit log that was given has lines from"}},
 		"no log":                       {nil, Unknown, []string{"was missed at"}},

@@ -331,6 +331,9 @@ func (t *text) audit() {
 	w := tabwriter.NewWriter(t, 0, 0, 2, ' ', 0)
 	for _, r := range t.s.Audit.Reports {
 		clock := "clock not known"
+		if r.Clock.Borrowed {
+			clock = fmt.Sprintf("clock %+.3f s, taken from the other log", r.Clock.Offset.Seconds())
+		}
 		if r.Clock.Matches > 0 {
 			clock = fmt.Sprintf("clock %+.3f s against the job's, by %d operations of both (spread %s)", r.Clock.Offset.Seconds(), r.Clock.Matches, r.Clock.Spread)
 		}
