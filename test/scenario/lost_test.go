@@ -29,10 +29,11 @@ func remove(t *testing.T, files ...string) {
 	}
 }
 
-// three is a job whose checkpoints have three files each, one a partition.
+// three is a job whose checkpoints have three files each, one a partition. It runs for five seconds, so that several kills find it at work on a
+// slow machine as well.
 func three(t *testing.T) *script {
 	t.Helper()
-	return newScript(t, sequence(1, last, last)+"CREATE TABLE lake (id BIGINT, m BIGINT) PARTITIONED BY (m) WITH ('connector'='filesystem','path'='$DIR/lake','format'='json');\n"+
+	return newScript(t, sequence(1, last, last/5)+"CREATE TABLE lake (id BIGINT, m BIGINT) PARTITIONED BY (m) WITH ('connector'='filesystem','path'='$DIR/lake','format'='json');\n"+
 		"INSERT INTO lake SELECT id, MOD(id, 3) FROM gen;\n")
 }
 
