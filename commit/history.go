@@ -46,7 +46,7 @@ func History(e env.Env, store fs.FS, root, job string, visit func(*Recorded) err
 	if err == nil {
 		err = h.flush()
 	}
-	return h.claims, errors.Join(err, readErr)
+	return h.claims, errors.Join(err, h.damage, readErr)
 }
 
 type history struct {
@@ -60,32 +60,33 @@ type history struct {
 	claims []account.Claim
 	// open are the newest certificate and those before it that may still get entries.
 	open []*Recorded
+	// damage is what could not be read.
+	damage error
 }
 
-// each gives all entries, archived ones first.
+// each gives all entries, archived ones first. An archive that cannot be read is left out from there on, and kept in damage.
 func (h *history) each(f func(log.Entry) error) error {
+	h.damage = nil
 	for _, a := range h.archives {
 		p := path.Join(h.dir, a.Name)
 		b, err := fs.ReadFile(h.store, p)
+		if errors.Is(err, fs.ErrNotExist) {
+			h.damage = errors.Join(h.damage, fault.New(fault.Damage, "archive %s: %w", p, err))
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("archive %s: %w", p, err)
 		}
 		for len(b) > 0 {
-			line, rest, ok := bytes.Cut(b, []byte("\n"))
-			first, second, ok2 := bytes.Cut(line, []byte(" "))
-			n, err1 := strconv.ParseInt(string(first), 10, 64)
-			length, err2 := strconv.ParseInt(string(second), 10, 64)
-			if !ok || !ok2 || err1 != nil || err2 != nil || length < 0 || length > int64(len(rest)) {
-				return fault.New(fault.Damage, "archive %s: its index makes no sense", p)
-			}
-			x, err := log.Decode(rest[:length], p, n)
+			x, rest, err := archived(b, p)
 			if err != nil {
-				return err
+				h.damage = errors.Join(h.damage, err)
+				break
 			}
 			if err := f(x); err != nil {
 				return err
 			}
-			b = rest[length:]
+			b = rest
 		}
 	}
 	for _, x := range h.live {
@@ -94,6 +95,19 @@ func (h *history) each(f func(log.Entry) error) error {
 		}
 	}
 	return nil
+}
+
+// archived reads the first entry of what is left of an archive.
+func archived(b []byte, p string) (x log.Entry, rest []byte, err error) {
+	line, rest, ok := bytes.Cut(b, []byte("\n"))
+	first, second, ok2 := bytes.Cut(line, []byte(" "))
+	n, err1 := strconv.ParseInt(string(first), 10, 64)
+	length, err2 := strconv.ParseInt(string(second), 10, 64)
+	if !ok || !ok2 || err1 != nil || err2 != nil || length < 0 || length > int64(len(rest)) {
+		return x, nil, fault.New(fault.Damage, "archive %s: its index makes no sense", p)
+	}
+	x, err = log.Decode(rest[:length], p, n)
+	return x, rest[length:], err
 }
 
 func (h *history) supersedes(e log.Entry) error {
