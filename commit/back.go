@@ -78,6 +78,11 @@ func (t *Table) Back(x Target) (Back, error) {
 		return b, err
 	}
 	b.Splits = slices.Sorted(maps.Keys(splits))
+	if x.Known && !x.Empty && len(b.Newer) == 0 && t.state.Chain == x.Expect {
+		if b.Forked, err = t.WasSuperseded(x.Complete); b.Forked || err != nil {
+			return b, err
+		}
+	}
 	switch {
 	case found || x.Fresh:
 	case x.Known: // the chain begins behind the target, or never was
@@ -86,6 +91,24 @@ func (t *Table) Back(x Target) (Back, error) {
 		b.Forked = foreign
 	}
 	return b, nil
+}
+
+// WasSuperseded reports whether a checkpoint that the chain does not have was certified once, and superseded. Its files are out of the table: what it
+// promises cannot be carried out again. [B goes back to 9, C chose 10 before that: 10's certificate is not in the chain, its predecessor is the end.]
+func (t *Table) WasSuperseded(complete string) (bool, error) {
+	if t.state.out[complete] {
+		return true, nil
+	}
+	for _, a := range slices.Backward(t.archives()) {
+		st, err := t.readArchive(a)
+		if err != nil {
+			return false, err
+		}
+		if st.out[complete] || slices.ContainsFunc(st.Certificates, func(c *Certified) bool { return c.Complete == complete }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // endsAt reports whether c is the newest certificate that the target descends from.

@@ -56,6 +56,8 @@ type State struct {
 	Kept *account.Keep
 	// Superseding is the newest supersede, as long as it is not carried out.
 	Superseding *Superseding
+	// out has the complete entries whose certificates were superseded, as far as the entries since the newest segment tell.
+	out map[string]bool
 	// Others are the folders of other jobs' logs whose offsets may overlap with these.
 	Others map[string]bool
 	// Segment is the newest segment.
@@ -233,6 +235,10 @@ func (s *State) supersede(x *Superseding) {
 	for _, c := range s.Certificates {
 		if gone[c.Hash] {
 			x.found = append(x.found, c)
+			if s.out == nil {
+				s.out = map[string]bool{}
+			}
+			s.out[c.Complete] = true
 		} else {
 			rest = append(rest, c)
 		}

@@ -146,7 +146,9 @@ func (j *Job) at(key string) (store fs.FS, root string, sink connector.FileTable
 // preview refuses an order before anything is written, as far as that can be told by reading. It finds out whether the log needs a new identity.
 func (j *Job) preview() error {
 	tables := map[string]*table{}
-	for key, name := range j.concerned() {
+	names := j.concerned()
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		name := names[key]
 		store, root, sink, err := j.at(key)
 		if err == nil {
 			err = j.wasWritten(key, name, store, root)

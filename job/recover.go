@@ -171,6 +171,20 @@ func (j *Job) checkFresh() error {
 	return nil
 }
 
+// notSuperseded refuses a checkpoint whose promise to a table another log's rewind has taken back.
+func (j *Job) notSuperseded(tb *table, newest *checkpoint.Restored) error {
+	promised := newest.Tables[tb.key]
+	if promised.Empty() || tb.t.State().Chain != promised.Expect || j.spec.Variant.Commit.NoChain {
+		return nil
+	}
+	gone, err := tb.t.WasSuperseded(newest.Hash)
+	if err != nil || !gone {
+		return err
+	}
+	return fault.Userf("table %s: what %s has written to it was superseded by a rewind of another log of job %q", tb.t.Place(), newest, j.spec.ID).
+		WithHint("nothing was changed. Go on with that log (execution.checkpointing.dir), or go back to an earlier checkpoint with --from-savepoint")
+}
+
 func (j *Job) checkChains(newest *checkpoint.Restored) error {
 	for _, tb := range j.sortedTables() {
 		st := tb.t.State()
@@ -179,6 +193,9 @@ func (j *Job) checkChains(newest *checkpoint.Restored) error {
 		switch {
 		case in:
 			if !settled {
+				if err := j.notSuperseded(tb, newest); err != nil {
+					return err
+				}
 				if err := tb.t.CheckChain(newest.ID, newest.Hash, promised.Expect); err != nil {
 					return err
 				}

@@ -837,6 +837,41 @@ func TestPromisedElsewhere(t *testing.T) {
 	}
 }
 
+// TestSupersededMeanwhile: one start takes back the checkpoint that another one has chosen to go back to, and whose predecessor is the chain's end then.
+// It is refused: its files are gone.
+func TestSupersededMeanwhile(t *testing.T) {
+	for _, every := range []int{0, 1} {
+		t.Run(fmt.Sprint("segment ", every), func(t *testing.T) {
+			holds(t, func(c *script) {
+				id := c.savepoint()
+				c.v.job.Commit.SegmentEvery = every
+				newest := c.newestComplete()
+				kept := c.store.Content(newest)
+				c.put("/kept", kept)
+				c.order = from(fmt.Sprint(id), job.RewindNewer)
+				c.startKilled(func(op mem.Op) bool { return op.Kind == mem.Create && strings.HasSuffix(op.Path, ".pending") })
+				c.order = from("/kept", job.RewindNewer)
+				c.refused("superseded by a rewind")
+				c.order = nil
+				c.begin()
+				c.checkpoint()
+				c.sees("after all", 0, 20)
+				c.finish()
+			})
+		})
+	}
+}
+
+// newestComplete is the file of the newest completed checkpoint with files.
+func (c *script) newestComplete() (out string) {
+	for _, e := range c.world.entries(jobs + "/" + name + "/log") {
+		if e.Kind == account.KindComplete && strings.Contains(string(e.Body), ".pending") {
+			out = path.Join(jobs, name, "log", fmt.Sprint(e.N))
+		}
+	}
+	return out
+}
+
 // removeFolders removes a tree of empty folders.
 func (c *script) removeFolders(dir string) {
 	list, err := c.o.client.List(dir)
