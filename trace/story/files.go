@@ -55,8 +55,11 @@ type File struct {
 // missing reports whether the file is not where it should be.
 func (f *File) missing() bool { return f.State == Lost || f.State == Gone }
 
-// maxLooks bounds how many files are looked for in the store.
-const maxLooks = 20_000
+// maxLooks bounds how many files are looked for in the store, maxKept how many are kept at all: a table may have millions.
+const (
+	maxLooks = 20_000
+	maxKept  = 100_000
+)
 
 // fileOf makes a File of a certificate's i-th.
 func fileOf(tb Table, c *commit.Recorded, i int) File {
@@ -169,6 +172,10 @@ func (t *teller) table(tb Table) error {
 		var mine []File
 		for i := range c.Files {
 			if !q.wants(c, &c.Files[i]) {
+				continue
+			}
+			if len(t.out.Files)+len(mine) >= maxKept {
+				t.moreFiles++
 				continue
 			}
 			f := fileOf(tb, c, i)

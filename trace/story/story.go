@@ -87,6 +87,8 @@ type teller struct {
 	own map[string]bool
 	// set are the paths of the files that were asked for; folders those above them.
 	set, folders map[string]bool
+	// moreFiles were asked for than are kept.
+	moreFiles int
 	// names maps a path to its file.
 	names map[string]*File
 }
@@ -114,17 +116,34 @@ func Tell(o Options) (*Story, error) {
 	}
 	t.collect()
 	t.timeLine()
-	for i := range t.out.Files {
-		if f := &t.out.Files[i]; f.missing() {
-			c := t.cause(f)
-			if f.Checkpoint == 0 { // no log of staunch has its offsets
-				c.ToDo = strings.ReplaceAll(c.ToDo, "bring the rows back: staunch audit --repair", "its rows must come from their source again")
-			}
-			t.out.Causes = append(t.out.Causes, c)
-		}
-	}
+	t.causes()
 	t.mark()
 	return t.out, nil
+}
+
+// maxCauses bounds for how many files a cause is looked for.
+const maxCauses = 200
+
+// causes looks for what took the files that are missing.
+func (t *teller) causes() {
+	if n := len(t.out.Files) + t.moreFiles; n > maxLooks {
+		t.note("%d files were asked for: the first %d were looked for in the store, %d are shown; ask for less (--path, --checkpoint, --since)", n, maxLooks, len(t.out.Files))
+	}
+	for i := range t.out.Files {
+		f := &t.out.Files[i]
+		if !f.missing() {
+			continue
+		}
+		if len(t.out.Causes) == maxCauses {
+			t.note("more files are missing: causes are named for the first %d", maxCauses)
+			return
+		}
+		c := t.cause(f)
+		if f.Checkpoint == 0 { // no log of staunch has its offsets
+			c.ToDo = strings.ReplaceAll(c.ToDo, "bring the rows back: staunch audit --repair", "its rows must come from their source again")
+		}
+		t.out.Causes = append(t.out.Causes, c)
+	}
 }
 
 // readTraces reads all traces.

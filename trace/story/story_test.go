@@ -39,6 +39,7 @@ const root, job = "/w/orders", "dump"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel() // a commit looks twice for a missing file, seconds apart
 	w := &world{t: t, env: &env.Real{}, store: mem.New().Client("a"), next: 4608}
 	t.Cleanup(w.env.Join)
 	w.rec = trace.New(trace.Options{Env: w.env, Store: w.store, Dir: "/ck/dump/trace", Job: job, Host: "h1", User: "etl", PID: 7, MaxBytes: 1 << 24, Log: slog.New(slog.DiscardHandler)})
@@ -403,5 +404,23 @@ func TestIncident(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
+	}
+}
+
+// TestOneDeleteOfManyFiles: files that one operation took are told together.
+func TestOneDeleteOfManyFiles(t *testing.T) {
+	w := newWorld(t)
+	for _, f := range w.write() {
+		w.must(w.store.Delete(f.Pending))
+	}
+	taken := w.env.Now()
+	if err := w.commit(); fault.ClassOf(err) != fault.Lost {
+		t.Fatal(err)
+	}
+	s := w.tell(Query{Checkpoint: 4608}, w.ours()+line(taken, "anna", "10.0.0.9", "delete", w.path("_DUMP_TEMPORARY/cp-4608"), "null"))
+	var b bytes.Buffer
+	w.must(s.Text(&b, nil))
+	if text := b.String(); len(s.Causes) != 2 || strings.Count(text, "most likely cause") != 1 || !strings.Contains(text, "and of 1 more files (10 rows)") {
+		t.Errorf("%d causes\n%s", len(s.Causes), text)
 	}
 }

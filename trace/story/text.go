@@ -52,8 +52,13 @@ func (s *Story) Text(out io.Writer, style Style) error {
 	}
 	t.files()
 	t.events()
-	for i := range s.Causes {
-		t.cause(&s.Causes[i])
+	for i := 0; i < len(s.Causes); {
+		c, rows, n := &s.Causes[i], int64(0), 1
+		for ; i+n < len(s.Causes) && c.same(&s.Causes[i+n]); n++ {
+			rows += s.Causes[i+n].Rows
+		}
+		t.cause(c, n-1, rows)
+		i += n
 	}
 	t.audit()
 	for _, n := range s.Notes {
@@ -299,7 +304,13 @@ func (t *text) event(e *Event) {
 	}
 }
 
-func (t *text) cause(c *Cause) {
+// same reports whether one operation took both files.
+func (c *Cause) same(d *Cause) bool {
+	return c.Op != "" && c.Kind == d.Kind && c.Op == d.Op && c.Path == d.Path && c.Who == d.Who && c.Time.Equal(d.Time)
+}
+
+// cause writes a cause; more files with so many rows were taken by the same operation.
+func (t *text) cause(c *Cause, more int, rows int64) {
 	fmt.Fprintf(t, "%s %s\n", t.c(bold, "most likely cause:"), t.c(red, c.Kind.Title()))
 	fmt.Fprintf(t, "  of %s", t.short(c.File))
 	if c.Rows > 0 {
@@ -311,6 +322,9 @@ func (t *text) cause(c *Cause) {
 		fmt.Fprintf(t, "; %s offsets %s", split, shortened(c.Offsets[split]))
 	}
 	fmt.Fprintln(t, ")")
+	if more > 0 {
+		fmt.Fprintf(t, "  and of %d more files (%d rows)\n", more, rows)
+	}
 	if c.Op != "" {
 		fmt.Fprintf(t, "  %s of %s by %s at %s\n", c.Op, c.Path, c.Who, stamp(c.Time))
 	}
