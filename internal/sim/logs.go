@@ -72,6 +72,28 @@ func (w *world) reopened(dir string) (yes bool) {
 	return yes
 }
 
+// unended gives the checkpoint directory of a job that went back after the end, or took a table over to do so and has not ended; "" if there is none.
+func (w *world) unended() string {
+	if w.reopened(w.endedIn) {
+		return w.endedIn
+	}
+	for _, l := range w.o.tables {
+		var last account.Claim
+		for _, e := range w.entries(l.root + "/_staunch/" + name) {
+			if e.Kind == account.KindClaim {
+				last = account.Claim{}
+				if json.Unmarshal(e.Body, &last) != nil {
+					return ""
+				}
+			}
+		}
+		if dir, ok := strings.CutSuffix(last.Log, "/"+name+"/log"); ok && dir == otherJobs && dir != w.endedIn && w.reopened(dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
 // certified is a certificate as the oracle reads it.
 type certified struct {
 	account.Certificate

@@ -483,8 +483,8 @@ func (w *world) finish() error {
 			break
 		}
 	}
-	if w.reopened(w.endedIn) { // one of them met a start that was ordered to go back
-		w.done = false
+	if dir := w.unended(); dir != "" { // one of them met a start that was ordered to go back
+		w.done, w.dir = false, dir
 		return w.play()
 	}
 	for _, x := range w.repeats {
