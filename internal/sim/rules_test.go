@@ -37,6 +37,11 @@ func TestRulesPage(t *testing.T) {
 		}
 		delete(have, v.Name)
 	}
+	for _, v := range MadeUpFor {
+		if !bytes.Contains(page, []byte("`"+v.Name+"`")) {
+			t.Errorf("%s does not stand in the page", v.Name)
+		}
+	}
 	for name := range have {
 		t.Errorf("%s stands in the page and is not played", name)
 	}

@@ -29,7 +29,7 @@ var (
 
 // named gives a variant by its name.
 func named(name string) Variant {
-	for _, k := range KnownBad {
+	for _, k := range slices.Concat(KnownBad, MadeUpFor) {
 		if k.Name == name {
 			return k
 		}
@@ -186,6 +186,19 @@ func TestVariants(t *testing.T) {
 		if err := rewriteRules(all); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestMadeUpFor plays variants that are not to be caught: if one is, another rule no longer makes up for it, and it belongs to the others.
+func TestMadeUpFor(t *testing.T) {
+	for _, v := range MadeUpFor {
+		each(1, func(seed uint64) bool { return seed > uint64(*seeds) }, func(seed uint64) bool {
+			_, err := Run(seed, v, nil)
+			if err != nil {
+				t.Errorf("%s, seed %d: %v", v.Name, seed, err)
+			}
+			return err == nil
+		})
 	}
 }
 
