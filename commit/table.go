@@ -474,16 +474,20 @@ func (t *Table) judgeAll(files []account.File) ([]account.Verdict, error) {
 			again, missing = append(again, i), append(missing, j)
 		}
 	}
-	if len(missing) > 0 {
+	for len(missing) > 0 {
 		env.Sleep(t.env, protocol.SecondLook)
-	}
-	for k, j := range missing {
-		j.ask = j.m.Next(protocol.OK, false)
-		v, err := t.judge(j, false)
-		if err != nil {
-			return nil, err
+		round, these := missing, again
+		missing, again = nil, nil
+		for k, j := range round {
+			j.ask = j.m.Next(protocol.OK, false)
+			v, err := t.judge(j, true)
+			if err != nil {
+				return nil, err
+			}
+			if out[these[k]] = v; v == "" {
+				again, missing = append(again, these[k]), append(missing, j)
+			}
 		}
-		out[again[k]] = v
 	}
 	return out, nil
 }

@@ -52,8 +52,12 @@ type Variant struct {
 
 // The bounds of patience.
 const (
-	// SecondLook is the time between the two looks before a file is called lost.
+	// SecondLook is the time between two looks before a file is called lost.
 	SecondLook = 3 * time.Second
+	// Looks is how often a file must be in neither place, SecondLook apart, before it is called lost. Two would do if every look showed this
+	// moment. [Looks lag, by less than SecondLook: the first does not show the file at its source yet; then a rename that was refused takes
+	// effect, and the second shows neither the source nor, yet, the target.] A file moves there once, so the third shows it.
+	Looks = 3
 	// Refusals is how many times a rename may fail for no visible reason.
 	Refusals = 8
 	// MaxDelay is the longest wait between two tries.
@@ -158,7 +162,7 @@ func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	case f.v.MissingIsDone:
 		return f.ask(IsSkipped)
 	}
-	if f.looks++; f.looks < 2 && !f.v.LookOnce {
+	if f.looks++; f.looks < Looks && !f.v.LookOnce {
 		return f.wait(SecondLook, LookSource)
 	}
 	if f.v.NoReread {

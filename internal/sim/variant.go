@@ -98,7 +98,7 @@ var KnownBad = []Variant{
 		job: blind(job.Variant{CommitFirst: true, Commit: commit.Variant{Early: true}})},
 	{Name: "certificate-last", Rule: "5.2", Without: "the certificate stands before the first rename", job: table(commit.Variant{CertificateLast: true})},
 	{Name: "target-first", Rule: "5.3", Without: "the source is looked at first", job: file(protocol.Variant{TargetFirst: true})},
-	{Name: "look-once", Rule: "5.3", Without: "a file is lost only when it was missing twice", job: file(protocol.Variant{LookOnce: true})},
+	{Name: "look-once", Rule: "5.3", Without: "a file is lost only when it was missing three times", job: file(protocol.Variant{LookOnce: true})},
 	{Name: "missing-is-done", Rule: "5.4", Without: "both places missing is lost, not done", job: file(protocol.Variant{MissingIsDone: true})},
 	{Name: "no-reread", Rule: "5.5", Without: "the table's log is read again before a file is called lost or damaged", job: file(protocol.Variant{NoReread: true})},
 	{Name: "any-length", Rule: "5.6", Without: "a target of another length is damage", job: file(protocol.Variant{AnyLength: true})},
