@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,21 @@ func TestRulesPage(t *testing.T) {
 	for name := range have {
 		t.Errorf("%s stands in the page and is not played", name)
 	}
+}
+
+// recordedSeeds are those that the page names.
+func recordedSeeds(t *testing.T) map[string]uint64 {
+	page, err := os.ReadFile(rulesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]uint64{}
+	for _, m := range ruleRow.FindAllSubmatch(page, -1) {
+		if n, err := strconv.ParseUint(string(m[5]), 10, 64); err == nil {
+			out[string(m[4])] = n
+		}
+	}
+	return out
 }
 
 // rewriteRules writes what caught the variants into the page.
