@@ -31,7 +31,7 @@ build-failpoint: ## the same binary with failpoints and invariants, for crash te
 	$(GO) build -trimpath -tags 'failpoint invariant' -ldflags '-X main.version=$(VERSION)-failpoint' -o $(BIN)-failpoint ./cmd/staunch
 
 unit: ## tests beside the code, with invariants checked
-	$(GO) test -tags invariant ./...
+	$(GO) test -timeout 30m -tags invariant ./...
 
 demo: build ## the product in one minute: no servers needed, killed twice, resumed, audited
 	$(BIN) demo

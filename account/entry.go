@@ -47,12 +47,14 @@ type End struct {
 
 // Claim says that from here on only this epoch of this job log may commit to the table.
 type Claim struct {
-	LogID string    `json:"log_id"`
-	Job   string    `json:"job"`
-	Epoch Epoch     `json:"epoch"`
-	Log   string    `json:"log"` // the job log's folder, for people
-	Host  string    `json:"host"`
-	PID   int       `json:"pid"`
+	LogID string `json:"log_id"`
+	Job   string `json:"job"`
+	Epoch Epoch  `json:"epoch"`
+	Log   string `json:"log"` // the job log's folder, for people
+	Host  string `json:"host"`
+	PID   int    `json:"pid"`
+	// Nonce is drawn by the process. [Two copies of one checkpoint directory give the same epoch, and two containers the same host name and pid.]
+	Nonce string    `json:"nonce,omitempty"`
 	Time  time.Time `json:"time"`
 	// TakeOver is set when another job log's claim was overruled by order.
 	TakeOver bool `json:"take_over,omitempty"`

@@ -54,6 +54,14 @@ func (t *Table) fromDirectories(cert *account.Certificate) error {
 		}
 		cert.Files = append(cert.Files, t.fileIn(f))
 	}
+	finals := map[string]string{}
+	for _, f := range cert.Files {
+		if other, twice := finals[f.Final]; twice { // the second rename would find the first's file and call its own renamed before
+			return fault.New(fault.Damage, "checkpoint %d names folders with two files for one place, %s: %s and %s", cert.Checkpoint, f.Final, other, f.Pending).
+				WithHint("nothing was moved. Give one of them another name of the same extension, and run the job again")
+		}
+		finals[f.Final] = f.Pending
+	}
 	for _, d := range l.missing {
 		cert.MissingDirectories = append(cert.MissingDirectories, strings.TrimPrefix(d, t.root+"/"))
 	}
@@ -260,4 +268,38 @@ func tells(name, job string) (id, task int64, ok bool) {
 	task, ok1 := after(f[1], "")
 	id, ok2 := after(f[2], "")
 	return id, task, ok1 && ok2
+}
+
+// Stray gives a visible file whose name tells this job, or "". It looks into maxFolders folders at most.
+func (t *Table) Stray() (string, error) {
+	job8, folders := account.Job8(t.owner.Job), 0
+	var walk func(dir string) (string, error)
+	walk = func(dir string) (string, error) {
+		if folders++; folders > maxFolders {
+			return "", nil
+		}
+		var list []fs.Info
+		err := t.patient(func() (err error) { list, err = t.store.List(dir); return err })
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", dir, err)
+		}
+		for _, i := range list {
+			switch p := path.Join(dir, i.Name); {
+			case i.Symlink || i.Name[0] == '_' || i.Name[0] == '.':
+			case i.Dir:
+				if f, err := walk(p); f != "" || err != nil {
+					return f, err
+				}
+			default:
+				if n, ok := account.ParseFileName(i.Name); ok && n.Job8 == job8 {
+					return p, nil
+				}
+			}
+		}
+		return "", nil
+	}
+	return walk(t.root)
 }

@@ -15,8 +15,9 @@ import (
 
 // CheckOthers refuses to start when another job's log in the same table covers one of the splits: each of its records would be there twice (two
 // copies of a statement file, a renamed one). Other jobs' logs are neither judged nor touched otherwise. With keep the overlap is excused, once and
-// for all, by an entry of this log.
-func (t *Table) CheckOthers(splits []string, keep bool) error {
+// for all, by an entry of this log. Certificates that are not done yet count only with undone: a job that was refused behind its first one must not
+// keep the other from starting again.
+func (t *Table) CheckOthers(splits []string, keep, undone bool) error {
 	if t.variant.NoOthers {
 		return nil
 	}
@@ -36,9 +37,13 @@ func (t *Table) CheckOthers(splits []string, keep bool) error {
 		if err != nil {
 			return fmt.Errorf("the log of another job in the table %s: %w", t.root, err)
 		}
+		theirs := st.Splits
+		if !undone {
+			theirs = st.doneSplits()
+		}
 		var both []string
 		for _, s := range splits {
-			if st.Splits[s] {
+			if theirs[s] {
 				both = append(both, s)
 			}
 		}
@@ -52,7 +57,8 @@ func (t *Table) CheckOthers(splits []string, keep bool) error {
 		if len(both) > 0 {
 			return fault.Userf("table %s already has the records of %s from job %q (log %s): this job would write them again",
 				t.root, strings.Join(both, ", "), d.Name, path.Join(base, d.Name)).
-				WithHint("was the statement file copied or renamed? Set 'pipeline.name' to that job's id to continue it, write to another table, or excuse the overlap with --on-newer-output keep")
+				WithHint("was the statement file copied or renamed? Set 'pipeline.name' to that job's id to continue it, write to another table, or, if that job is not to go on or its rows may " +
+					"be there twice, excuse the overlap with --on-newer-output keep")
 		}
 	}
 	return nil

@@ -65,6 +65,7 @@ type State struct {
 	SegmentN int64
 	LastN    int64
 	kinds    []log.Head
+	claims   map[string]*account.Claim // the newest of each job log, since the newest segment
 	// broken: a certificate does not follow the one before it. It is a fault only if no segment comes behind: below one a cleaner may have left
 	// any part of the entries.
 	broken error
@@ -129,6 +130,10 @@ func (s *State) Apply(e log.Entry) error {
 			return err
 		}
 		s.Claim = &c
+		if s.claims == nil {
+			s.claims = map[string]*account.Claim{}
+		}
+		s.claims[c.LogID] = &c
 	case account.KindCertificate:
 		c := &Certified{Hash: e.SHA256, N: e.N, Committed: map[string]bool{}}
 		if err := decode(e, &c.Certificate); err != nil {
@@ -287,3 +292,24 @@ func (s *State) covers(split string) {
 func LossID(c account.CheckpointID, hash string) string {
 	return fmt.Sprintf("%d-%s", c, account.Short(hash))
 }
+
+// doneSplits are the splits of certificates that are done; those behind a segment are.
+func (s *State) doneSplits() map[string]bool {
+	out := map[string]bool{}
+	if s.Segment != nil {
+		for _, sp := range s.Segment.Splits {
+			out[sp] = true
+		}
+	}
+	for _, c := range s.Certificates {
+		if c.Done != nil {
+			for _, r := range c.Ranges {
+				out[r.Split] = true
+			}
+		}
+	}
+	return out
+}
+
+// Begun reports whether a certificate of this log was ever done.
+func (s *State) Begun() bool { return len(s.doneSplits()) > 0 }

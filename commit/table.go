@@ -62,6 +62,8 @@ type Variant struct {
 	CertificateLast bool
 	// Log takes rules of appending away.
 	Log logp.Variant
+	// AnyFiles takes a standing certificate of the same checkpoint for this sink's, whatever files it names.
+	AnyFiles bool
 	// SegmentEvery overrides the number of certificates a segment, if not 0.
 	SegmentEvery int
 }
@@ -74,6 +76,8 @@ type Owner struct {
 	Epoch   account.Epoch
 	Host    string
 	PID     int
+	// Nonce tells this process from others of the same epoch, host and pid.
+	Nonce string
 	// TakeOver overrules another job log's claim.
 	TakeOver bool
 	// Accept are the ids of losses to be accepted, and by whom.
@@ -92,6 +96,8 @@ type Table struct {
 	variant Variant
 	slog    *slog.Logger
 	state   State
+	// Certified, if set, is asked when a certificate stands and before the first rename. Its error ends the commit.
+	Certified func(c *Certified) error
 	// Judged, if set, is told the verdicts of a checkpoint's files before anything is said about them. What it gives is called before *done* is
 	// appended; the renames are made durable meanwhile.
 	Judged func(c *Certified, verdicts []account.Verdict) (settle func())
@@ -156,7 +162,7 @@ func (t *Table) StillOurs() error {
 
 // fenced reports a claim that takes the table away from this owner.
 func (t *Table) fenced(c *account.Claim) error {
-	if t.variant.NoFence || c == nil || c.LogID == t.owner.LogID && c.Epoch <= t.owner.Epoch {
+	if t.variant.NoFence || c == nil || c.LogID == t.owner.LogID && (c.Epoch < t.owner.Epoch || t.own(c)) {
 		return nil
 	}
 	if c.LogID == t.owner.LogID {
@@ -165,10 +171,15 @@ func (t *Table) fenced(c *account.Claim) error {
 	return fault.New(fault.Fenced, "table %s was claimed by another run of job %q with the log %s (host %s, pid %d)", t.root, c.Job, c.Log, c.Host, c.PID)
 }
 
+// own reports whether this process made the claim.
+func (t *Table) own(c *account.Claim) bool {
+	return c.LogID == t.owner.LogID && c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID && c.Nonce == t.owner.Nonce
+}
+
 // older reports, before this attempt claims, a claim that only a later history of its own log can have made: a begin's number is greater than
 // those of all attempts before it.
 func (t *Table) older(c *account.Claim) error {
-	if c == nil || t.variant.NoOlder || c.Epoch < t.owner.Epoch || c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID {
+	if c == nil || t.variant.NoOlder || c.Epoch < t.owner.Epoch || t.own(c) {
 		return nil
 	}
 	return fault.New(fault.Fenced, "table %s was claimed by epoch %d of this job (host %s, pid %d), and this start is epoch %d only", t.root, c.Epoch, c.Host,
@@ -208,7 +219,7 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 	}
 	failpoint.Hit(failpoint.ClaimBefore)
 	takeOver := t.state.Claim != nil && t.state.Claim.LogID != t.owner.LogID
-	c := account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID,
+	c := account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID, Nonce: t.owner.Nonce,
 		Time: t.env.Now().UTC(), TakeOver: takeOver}
 	below := log.Again
 	if t.variant.BelowFences {
@@ -223,6 +234,10 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 
 // mayClaim judges the claim in force.
 func (t *Table) mayClaim(c *account.Claim, ended func(account.Claim) bool) error {
+	// Also one that another log's claim hides. [B, of this log, takes over from A's; C, of the other, takes over from B; A's successor claims.]
+	if err := t.older(t.state.claims[t.owner.LogID]); err != nil {
+		return err
+	}
 	if c == nil || c.LogID == t.owner.LogID {
 		return t.older(c)
 	}
@@ -327,6 +342,11 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 		res.Already, res.Counters, res.Verdicts, res.Lost = true, standing.Done.Counters, standing.Done.Verdicts, standing.lost()
 		return res, nil
 	}
+	if t.Certified != nil {
+		if err := t.Certified(standing); err != nil {
+			return res, err
+		}
+	}
 	if err := t.makeFolders(standing.Files); err != nil {
 		return res, err
 	}
@@ -386,7 +406,7 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 	}
 	for _, c := range t.state.Certificates {
 		if c.Checkpoint == cert.Checkpoint && (c.Complete == cert.Complete || t.variant.Early) {
-			return c, nil
+			return c, t.same(c, &cert)
 		}
 	}
 	if t.state.archived(cert.Checkpoint, cert.Complete) {
@@ -413,8 +433,32 @@ func (t *Table) certify(cert account.Certificate, expect account.ChainEnd) (*Cer
 	return c, err
 }
 
+// same reports a standing certificate of the same checkpoint that promises other files: another sink of this job writes to the same folder by another
+// spelling of its path, and what this one promises would never be moved.
+func (t *Table) same(standing *Certified, cert *account.Certificate) error {
+	if len(cert.Files) == 0 || len(cert.FromDirectories) > 0 || t.variant.Early || t.variant.NoFence || t.variant.AnyFiles {
+		return nil
+	}
+	if slices.EqualFunc(standing.Files, cert.Files, func(a, b account.File) bool { return a.Pending == b.Pending }) {
+		return nil
+	}
+	return fault.New(fault.Damage, "table %s: its certificate of checkpoint %d promises other files (%d) than this sink's checkpoint (%d)", t.root, cert.Checkpoint,
+		len(standing.Files), len(cert.Files)).
+		WithHint("%s", oneFolder)
+}
+
+const oneFolder = "two tables of this job are one folder, under two spellings of its path (a host name and its address, a link): give them one 'path', spelled alike. " +
+	"What the checkpoint promises is where it was"
+
 func (t *Table) appendCertificate(cert account.Certificate) (*Certified, error) {
-	if err := t.append(account.KindCertificate, cert, t.stillOurs, log.Fenced); err != nil {
+	check := func() error {
+		if err := t.stillOurs(); err != nil || t.variant.NoFence || t.variant.NoChain || t.variant.AnyFiles || t.state.Chain.Certificate == cert.Previous {
+			return err
+		}
+		return fault.New(fault.Damage, "table %s: another sink of this process has just certified checkpoint %d there", t.root, t.state.Chain.Checkpoint).
+			WithHint("%s", oneFolder)
+	}
+	if err := t.append(account.KindCertificate, cert, check, log.Fenced); err != nil {
 		return nil, err
 	}
 	return t.state.Find(t.state.Chain.Certificate), nil

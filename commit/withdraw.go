@@ -148,15 +148,21 @@ func (w *withdrawal) certificate(c *Certified) error {
 	return nil
 }
 
-// again looks a second time for what was nowhere, after one pause for all of them.
+// again looks again for what was nowhere, after one pause for all of them, until nothing is left.
 func (w *withdrawal) again() error {
-	if len(w.nowhere) > 0 {
+	for len(w.nowhere) > 0 {
 		env.Sleep(w.t.env, protocol.SecondLook)
-	}
-	for _, k := range w.nowhere {
-		k.ask = k.m.Next(protocol.OK)
-		if _, err := w.take(k, false); err != nil {
-			return err
+		round := w.nowhere
+		w.nowhere = nil
+		for _, k := range round {
+			k.ask = k.m.Next(protocol.OK)
+			over, err := w.take(k, true)
+			if err != nil {
+				return err
+			}
+			if !over {
+				w.nowhere = append(w.nowhere, k)
+			}
 		}
 	}
 	slices.Sort(w.out.Gone)

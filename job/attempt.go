@@ -12,6 +12,7 @@ import (
 	"staunch/changelog"
 	"staunch/checkpoint"
 	cp "staunch/checkpoint/protocol"
+	"staunch/commit"
 	"staunch/connector"
 	"staunch/dataflow"
 	"staunch/fault"
@@ -263,13 +264,46 @@ func (a *attempt) checkOthers() error {
 		}
 		for _, b := range s.Branches {
 			if tb := a.tables[b.Table]; tb != nil {
-				if err := tb.t.CheckOthers(ids(s.known), a.spec.OnNewerOutput == KeepNewer); err != nil {
+				if err := tb.t.CheckOthers(ids(s.known), a.spec.OnNewerOutput == KeepNewer, false); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// alone looks for such jobs once more, behind this process's first certificate in a table and before its first rename. [Two copies of a statement
+// file start at the same moment: neither has a certificate when the other looks at its start.] Each makes its log's first certificate and then
+// looks, so that one of two at least sees the other; both may, and then nothing of either becomes visible, until one is told to go on by keep.
+func (j *Job) alone(t *commit.Table) func(*commit.Certified) error {
+	looked := false
+	return func(c *commit.Certified) error {
+		if looked || t.State().Begun() { // whoever came later was refused
+			return nil
+		}
+		read := map[string]bool{} // INSERTs over positions that mean the same to everybody
+		for i := range j.spec.Graph.Sources {
+			s := &j.spec.Graph.Sources[i]
+			if syn, ok := s.Source.(connector.Synthetic); ok && syn.Synthetic() {
+				continue
+			}
+			for _, b := range s.Branches {
+				read[b.Insert] = true
+			}
+		}
+		var splits []string
+		for _, r := range c.Ranges {
+			if read[r.Insert] && !slices.Contains(splits, r.Split) {
+				splits = append(splits, r.Split)
+			}
+		}
+		if err := t.CheckOthers(splits, j.spec.OnNewerOutput == KeepNewer, true); err != nil {
+			return err
+		}
+		looked = true
+		return nil
+	}
 }
 
 // checkRenamed refuses a source that the restored state does not know and whose records this job has written to the same table already, under

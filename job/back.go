@@ -70,7 +70,7 @@ func (j *Job) order() (*back, error) {
 		return nil, nil
 	case s.FromTable:
 		b.from = "the tables"
-	case s.Fresh && last != nil && last.Target == nil && len(damage) == 0:
+	case s.Fresh && last != nil && last.Target == nil && len(damage) == 0 && j.same(last):
 		return nil, nil // it has begun anew, and nothing was completed since
 	case s.Fresh:
 		b.from = "nothing"
@@ -86,6 +86,11 @@ func (j *Job) order() (*back, error) {
 		b.target, b.from = newest, "the newest checkpoint of "+j.store.Dir()
 	}
 	return b, nil
+}
+
+// same reports whether the start does not ask for another treatment of newer output than the newest rewind gave it. [keep, and then rewind instead.]
+func (j *Job) same(last *checkpoint.RewindEntry) bool {
+	return j.spec.OnNewerOutput == Refuse || string(j.spec.OnNewerOutput) == last.Mode
 }
 
 func btoi(b bool) int {
@@ -290,7 +295,7 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 	for _, key := range slices.Sorted(maps.Keys(tables)) {
 		tb := tables[key]
 		r.Greatest = max(r.Greatest, tb.t.State().Greatest)
-		if own && last != nil {
+		if own && last != nil && j.same(last) {
 			br, ok := last.Tables[key]
 			if ok && !(br.Left && tb.sink != nil) {
 				ok, _ = tb.t.Settled(last.Hash, br, last.TargetHash, targetID(last)) // an error is Back's, too
@@ -388,7 +393,7 @@ func (j *Job) goBack() error {
 	if b == nil || j.wentBack {
 		return nil
 	}
-	if last := j.store.LastRewind(); last != nil && len(j.store.Damage()) == 0 && (b.fresh || b.table) && last.Target == nil == b.fresh {
+	if last := j.store.LastRewind(); last != nil && len(j.store.Damage()) == 0 && (b.fresh && j.same(last) || b.table) && last.Target == nil == b.fresh {
 		j.wentBack = true // by an earlier attempt that did not learn of it
 		return nil
 	}
@@ -523,7 +528,9 @@ func (j *Job) settled(tb *table) bool {
 // over reports whether a claim of another job log may be gone behind: that log has ended, or, when the job goes back, it lay where this one is and
 // is demonstrably gone.
 func (j *Job) over(c account.Claim) bool {
-	if j.back != nil && c.Log == j.logURI() && c.LogID != j.store.LogID() {
+	// A path without a scheme means this host's disk: another host has another log under it.
+	shared := fs.Scheme(c.Log) != ""
+	if j.back != nil && c.Log == j.logURI() && c.LogID != j.store.LogID() && (shared || c.Host == j.spec.Process.Host) {
 		return true
 	}
 	return j.otherEnded(c)

@@ -37,7 +37,7 @@ func (j *Job) sortedTables() []*table {
 // owner is this attempt, for tables' logs.
 func (j *Job) owner(epoch account.Epoch) commit.Owner {
 	p := j.spec.Process
-	return commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.logURI(), Epoch: epoch, Host: p.Host, PID: p.PID,
+	return commit.Owner{Job: j.spec.ID, LogID: j.store.LogID(), LogPath: j.logURI(), Epoch: epoch, Host: p.Host, PID: p.PID, Nonce: j.nonce,
 		TakeOver: j.spec.TakeOver, Accept: j.spec.Accept, AcceptWho: j.spec.AcceptWho}
 }
 
@@ -45,6 +45,9 @@ func (j *Job) owner(epoch account.Epoch) commit.Owner {
 // what would be going back otherwise. It gives what is restored.
 func (j *Job) openTables() (*checkpoint.Restored, error) {
 	names := j.concerned()
+	if err := j.onePlaceEach(names); err != nil {
+		return nil, err
+	}
 	for _, key := range slices.Sorted(maps.Keys(names)) {
 		store, root, sink, err := j.at(key)
 		if err == nil {
@@ -86,12 +89,57 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 	if err := err(); err != nil {
 		return nil, err
 	}
+	if !j.hasRun {
+		if err := j.strays(promises(newest)); err != nil {
+			return nil, err
+		}
+	}
 	for key, tb := range j.tables { // claimed only since the job went back
 		if _, promised := promises(newest)[key]; tb.sink == nil && !promised {
 			delete(j.tables, key)
 		}
 	}
 	return newest, nil
+}
+
+// onePlaceEach refuses two tables in one folder: each would certify there behind the other's back. [The folder is moved and a link left in its
+// place: the checkpoints name the link's path, the file's table is where it leads to.]
+func (j *Job) onePlaceEach(names map[string]string) error {
+	at := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		store, root, _, err := j.at(key)
+		if err != nil {
+			return err
+		}
+		p := fs.URI(store, root)
+		if other, twice := at[p]; twice {
+			return fault.Userf("tables %s and %s of job %q are one folder, %s", other, key, j.spec.ID, p).
+				WithHint("nothing was changed. Was the table moved, and a link left in its place? Move it back to where the checkpoints know it; " +
+					"or, if the file names it twice, give both the same 'path'")
+		}
+		at[p] = key
+	}
+	return nil
+}
+
+// strays refuses a table without a log that has visible files of this job: rows that nobody can account for, and that would come again.
+func (j *Job) strays(promised map[string]checkpoint.Table) error {
+	for _, tb := range j.sortedTables() {
+		_, known := promised[tb.key]
+		if st := tb.t.State(); known || tb.sink == nil || st.Greatest > 0 || st.Chain.Certificate != "" || j.spec.OnNewerOutput == KeepNewer || j.spec.Variant.NoFresh {
+			continue
+		}
+		f, err := tb.t.Stray()
+		if err != nil {
+			return err
+		}
+		if f != "" {
+			return fault.Userf("table %s has files of job %q that no certificate names, %s for one: the folder %s was removed, or was left out when the table was copied",
+				tb.t.Root(), j.spec.ID, f, commit.Dir(tb.t.Root(), j.spec.ID)).
+				WithHint("put that folder back from a copy; else write to another table, or, if rows may be there twice, say so with --on-newer-output keep")
+		}
+	}
+	return nil
 }
 
 func promises(r *checkpoint.Restored) map[string]checkpoint.Table {
@@ -109,6 +157,7 @@ func (j *Job) openTable(key, name string, store fs.FS, root string, sink connect
 	}
 	tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, j.spec.Trace.Store(store, &j.commitScope), root, j.owner(j.store.Epoch()), j.spec.Variant.Commit, j.log)}
 	tb.t.Judged = j.traceVerdicts(store)
+	tb.t.Certified = j.alone(tb.t)
 	if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
 		if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
 			return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")

@@ -135,8 +135,9 @@ type Job struct {
 	store  *checkpoint.Store
 	tables map[string]*table
 	begun  bool
-	hasRun bool // an attempt of this process got as far as reading
-	unsure bool // a complete that this process tried to append may still come to stand
+	nonce  string // of this process, in its claims
+	hasRun bool   // an attempt of this process got as far as reading
+	unsure bool   // a complete that this process tried to append may still come to stand
 	// back is what the start asks for, nil for the newest checkpoint; wentBack that nothing is left to do for it but to finish it.
 	back     *back
 	wentBack bool
@@ -153,6 +154,7 @@ type Job struct {
 func New(e env.Env, spec Spec, l *slog.Logger, m *metric.Group) *Job {
 	j := &Job{spec: spec, env: e, log: l, metrics: m, tables: map[string]*table{}, starts: map[string]checkpoint.Source{}}
 	j.loop.signal = e.NewSignal()
+	j.nonce = env.RandomHex(e, 12)
 	j.commitScope.Task, j.commitScope.Looks, j.logScope.Task = trace.NoTask, true, trace.NoTask
 	j.registerMetrics()
 	return j

@@ -44,7 +44,7 @@ func runCmd() *cobra.Command {
 		Use:   "run FILE.sql",
 		Short: "run the jobs of a statement file; run again, it goes on from the newest checkpoint",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
+		RunE:  func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.add(c)
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "fence another process that runs the job, or another log that claimed the table")
@@ -54,8 +54,8 @@ func runCmd() *cobra.Command {
 	return c
 }
 
-func (f *runFlags) run(file string) error {
-	if err := f.back.check(); err != nil {
+func (f *runFlags) run(c *cobra.Command, file string) error {
+	if err := f.back.check(c); err != nil {
 		return err
 	}
 	log, err := f.logger()

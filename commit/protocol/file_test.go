@@ -72,7 +72,7 @@ func TestVerdicts(t *testing.T) {
 		{"none none ok ok", "parent rename source source parent rename RENAMED"}, // an outage is waited for
 		{"missing missing missing missing missing missing missing", "parent rename source target source target source target log LOST"},
 		{"missing missing missing missing missing missing ok", "parent rename source target source target source target SKIPPED"}, // seen late, twice
-		{"missing missing missing missing ok", "parent rename source target source target SKIPPED"}, // another process was in the middle
+		{"missing missing missing missing ok", "parent rename source target source target SKIPPED"},                               // another process was in the middle
 		{"missing missing missing ok ok", "parent rename source target source parent rename RENAMED"},
 		{"missing missing long", "parent rename source target log DAMAGED"},
 		{"exists ok long", "parent rename source target log DAMAGED"},

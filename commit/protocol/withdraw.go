@@ -137,7 +137,7 @@ func (w *Withdraw) sawTaken(a Answer) Ask {
 	case a != Missing:
 		return w.retry(LookTaken)
 	}
-	if w.looks++; w.looks < 2 {
+	if w.looks++; w.looks < Looks {
 		w.Name = 1
 		return w.wait(SecondLook, w.firstPlace())
 	}

@@ -9,8 +9,8 @@
 // # Delete and DeleteDir
 //
 // HDFS has one delete for files and empty folders. Which of them stands there is looked up before, so that between the look and the delete another
-// process may have put the other kind in its place. That is harmless here: a file's name ends in 96 random bits and a folder's never does
-// (PROTOCOL.md 3), so that no name is ever taken by both kinds; and what is deleted is one file or one empty folder in any case, never recursively.
+// process may have put the other kind in its place. That is harmless here: no name that is deleted is ever taken by both kinds (data files and staged
+// entries have 96 random bits in it, log entries are numbers in folders of their own); and it is one file or one empty folder in any case.
 //
 // # Durability
 //

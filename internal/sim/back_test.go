@@ -921,3 +921,65 @@ func TestRewindOrderedElsewhere(t *testing.T) {
 		return killed
 	})
 }
+
+// TestChangedMind: newer output was kept, and then is to be taken back after all, before anything was completed.
+func TestChangedMind(t *testing.T) {
+	for kind, order := range map[string]func(id string, mode job.NewerOutput) func(*job.Spec){
+		"savepoint": from,
+		"fresh":     func(_ string, mode job.NewerOutput) func(*job.Spec) { return fresh(mode) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			holds(t, func(c *script) {
+				id := fmt.Sprint(c.savepoint())
+				c.o.tables[0].repeats = 1
+				c.order = order(id, job.KeepNewer)
+				c.startKilled(func(op mem.Op) bool { // behind the keep entry, before anything is completed
+					list := c.world.entries(roots[0] + "/_staunch/" + name)
+					return len(list) > 0 && list[len(list)-1].Kind == account.KindKeep
+				})
+				c.order = order(id, job.RewindNewer)
+				c.begin()
+				c.order = nil
+				c.twoCheckpoints()
+				c.sees("after the rewind", 0, 20)
+				c.finish()
+			})
+		})
+	}
+}
+
+// TestTwoCopies: two copies of a statement file start before either has a certificate. No record is there twice, and one is told why it ends.
+func TestTwoCopies(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			holds(t, func(c *script) {
+				c.opts.Interval = time.Second
+				c.s.rng = rand.New(rand.NewPCG(seed, 1))
+				c.launch()
+				first := c.last
+				c.world.launch(copied, jobs, false)
+				second := c.running[len(c.running)-1]
+				c.rows(5, "a")
+				c.read()
+				refused := 0
+				for steps := 1; refused == 0 && steps < 100_000; steps++ {
+					c.step("one is refused", steps, c.s.now)
+					for _, r := range []*run{first, second} {
+						if r.ended && fault.ClassOf(r.err) == fault.User && strings.Contains(r.err.Error(), "already has the records of") {
+							refused++
+						}
+					}
+				}
+				if refused == 0 {
+					c.failf("nobody was refused: %v %v %+v %+v", first.err, second.err, first.job.Status(), second.job.Status())
+				}
+				c.must(c.o.check(false))
+				for n, times := range c.times(0, 5) {
+					if n > 1 && times > 0 {
+						c.failf("visible: %v", c.visible())
+					}
+				}
+			})
+		})
+	}
+}

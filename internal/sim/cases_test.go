@@ -280,7 +280,7 @@ func (c *script) again() {
 	p.Go("again", func() {
 		defer func() { ended = true }()
 		newest := certs[len(certs)-1]
-		tb := commit.Open(p, store, roots[0], commit.Owner{Job: name, LogID: newest.LogID, LogPath: jobs, Epoch: c.epoch(), Host: "sim", PID: c.last.n},
+		tb := commit.Open(p, store, roots[0], commit.Owner{Job: name, LogID: newest.LogID, LogPath: jobs, Epoch: c.epoch(), Host: "sim", PID: c.last.n, Nonce: c.claims()[len(c.claims())-1].Nonce},
 			commit.Variant{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err = tb.Refresh(); err != nil {
 			return

@@ -79,7 +79,7 @@ var KnownBad = []Variant{
 	{Name: "old-claim", Rule: "2.4", Without: "an older epoch does not claim behind a newer one", job: table(commit.Variant{NoOlder: true})},
 	{Name: "any-log", Rule: "2.5", Without: "another log's claim is refused", job: table(commit.Variant{AnyLog: true})},
 	{Name: "other-jobs", Rule: "2.6", Without: "another job over the same splits is refused", job: table(commit.Variant{NoOthers: true})},
-	{Name: "two-sinks", Rule: "2.7", Without: "all INSERTs into one path are one sink", twoSinks: true},
+	{Name: "two-sinks", Rule: "2.7", Without: "all INSERTs into one path are one sink", twoSinks: true, job: job.Variant{Commit: commit.Variant{AnyFiles: true}}},
 
 	{Name: "plain-names", Rule: "3.1", Without: "only visible files end in .<ext>", wrap: wrapped(plainNames.prepare),
 		store: func(s fs.FS) fs.FS { return renamingStore{s, plainNames} }},

@@ -402,3 +402,42 @@ func TestNoFolder(t *testing.T) {
 		s.start().exits(2).says("s3://", "not supported yet", "supported: file://")
 	})
 }
+
+// TestLogRemoved: the table's data files are there, its log and the checkpoints are not (a copy that left out names with an underscore). A start
+// from nothing would repeat all of them.
+func TestLogRemoved(t *testing.T) {
+	t.Parallel()
+	s := three(t)
+	s.start("STAUNCH_FAILPOINT=done.after:2").killed()
+	for _, d := range []string{s.path("lake", "_staunch"), s.path("checkpoints")} {
+		if err := os.RemoveAll(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start().exits(1).says("that no certificate names", s.path("lake", "_staunch", "job"), "--on-newer-output keep")
+}
+
+// TestTableBehindALink: the table was moved while a checkpoint's files were on their way, and a link stands in its place. Nothing is written to
+// its log by two names; moved back, the job goes on.
+func TestTableBehindALink(t *testing.T) {
+	t.Parallel()
+	s := three(t)
+	s.start("STAUNCH_FAILPOINT=complete.after:3").killed()
+	move(t, s.path("lake"), s.path("real"))
+	if err := os.Symlink(s.path("real"), s.path("lake")); err != nil {
+		t.Fatal(err)
+	}
+	s.start().exits(1).says("are one folder", s.path("real"))
+	remove(t, s.path("lake"))
+	move(t, s.path("real"), s.path("lake"))
+	s.start().exits(0)
+	wantIDs(t, s.path("lake"), span(1, last))
+	s.audited(s.path("lake"))
+}
+
+// TestEmptySavepoint: an empty variable in a script is no order to go on from the newest checkpoint.
+func TestEmptySavepoint(t *testing.T) {
+	t.Parallel()
+	s := three(t)
+	s.start("--from-savepoint", "").exits(2).says("--from-savepoint is empty")
+}

@@ -140,7 +140,7 @@ func (t *teller) causes() {
 		}
 		c := t.cause(f)
 		if f.Checkpoint == 0 { // no log of staunch has its offsets
-			c.ToDo = strings.ReplaceAll(c.ToDo, "bring the rows back: staunch audit --repair", "its rows must come from their source again")
+			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/lost-file.md", "its rows must come from their source again")
 		}
 		t.out.Causes = append(t.out.Causes, c)
 	}
