@@ -126,7 +126,6 @@ var KnownBad = []Variant{
 	{Name: "rewind-no-entry", Rule: "7.6", Without: "the table's log has the rewind before anything moves", job: blind(table(commit.Variant{NoSupersede: true}))},
 	{Name: "rewind-final-only", Rule: "7.6", Without: "superseded files leave the temporary place, too", job: file(protocol.Variant{FinalOnly: true})},
 	{Name: "rewind-pending-only", Rule: "7.6", Without: "superseded files leave the final place, too", job: file(protocol.Variant{PendingOnly: true})},
-	{Name: "rewind-one-name", Rule: "7.6", Without: "the file of either place has a name of its own", job: file(protocol.Variant{OneName: true})},
 	{Name: "rewind-unsynced", Rule: "7.6", Without: "a rewind's moves are durable before it counts as carried out", job: table(commit.Variant{WithdrawUnsynced: true})},
 	{Name: "rewind-unfinished", Rule: "7.6", Without: "an unfinished rewind is finished first", job: blind(job.Variant{NoFinish: true})},
 	{Name: "keep-no-entry", Rule: "7.7", Without: "a keep entry excuses the overlap", job: blind(table(commit.Variant{NoKeep: true}))},
