@@ -346,7 +346,7 @@ func (w *world) actCopy(d *dice, key string) {
 	covered := false
 	for _, l := range w.o.tables {
 		for _, c := range w.certificates(l) {
-			covered = covered || len(c.Ranges) > 0
+			covered = covered || c.done != nil && len(c.Ranges) > 0
 		}
 	}
 	if !covered || w.wentBack || !w.happens(key, "a copy of the job is started") {
