@@ -40,7 +40,7 @@ func (t *Table) segment() error {
 		g.Archives = append(g.Archives, t.state.Segment.Archives...)
 	}
 	g.Archives = append(g.Archives, arch)
-	g.Claim = account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID, Time: g.Time}
+	g.Claim = account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID, Nonce: t.owner.Nonce, Time: g.Time}
 	if t.state.Claim != nil {
 		g.Claim = *t.state.Claim
 	}

@@ -112,8 +112,11 @@ func (f *File) Next(a Answer, sameLength bool) Ask {
 		return f.ask(Rename)
 	case Rename:
 		f.answer = a
-		if a == OK {
+		if a == OK && f.v.AnyLength {
 			return f.ask(IsRenamed)
+		}
+		if a == OK {
+			return f.ask(LookTarget) // [Somebody removed the source, and a create of its name that was late made an empty file there.]
 		}
 		if f.v.TargetFirst {
 			return f.ask(LookTarget)
@@ -146,6 +149,10 @@ func (f *File) sawSource(a Answer) Ask {
 
 func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	switch {
+	case f.answer == OK && (a == OK && sameLength || a == Missing): // missing: the look lags, or somebody has taken it away already
+		return f.ask(IsRenamed)
+	case f.answer == OK && a != OK:
+		return f.lookAgain()
 	case a == OK && (sameLength || f.v.AnyLength):
 		return f.ask(IsSkipped)
 	case a == OK && f.v.NoReread:
@@ -170,6 +177,14 @@ func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	}
 	f.after = IsLost
 	return f.ask(ReadLog)
+}
+
+// lookAgain looks once more at a target that a rename has just made. Outages do not count, other failures do.
+func (f *File) lookAgain() Ask {
+	if f.tries++; f.tries > Refusals {
+		return f.ask(Fails)
+	}
+	return f.wait(f.backoff(f.tries), LookTarget)
 }
 
 // retry waits and renames again. Outages do not count, other failures do.

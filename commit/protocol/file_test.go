@@ -58,22 +58,25 @@ func play(v Variant, answers ...string) string {
 // TestVerdicts has a line for each way in which a store can answer (PROTOCOL.md 5.3).
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct{ answers, want string }{
-		{"ok", "parent rename RENAMED"},
+		{"ok ok", "parent rename target RENAMED"},
 		{"missing missing ok", "parent rename source target SKIPPED"},
 		{"refused missing ok", "parent rename source target SKIPPED"}, // done by an earlier try, answered false
 		{"none missing ok", "parent rename source target SKIPPED"},    // done, the answer was lost
 		{"other missing ok", "parent rename source target SKIPPED"},   // never judged by the class of the error
 		{"exists ok ok", "parent rename source target SKIPPED"},       // both there: the source goes by the delete rule
 		{"exists missing ok", "parent rename source target SKIPPED"},  // moved
-		{"exists ok missing ok", "parent rename source target parent rename RENAMED"},
-		{"missing ok ok", "parent rename source parent rename RENAMED"}, // the target's folder was missing
-		{"refused ok ok", "parent rename source parent rename RENAMED"},
-		{"none ok ok", "parent rename source parent rename RENAMED"},
-		{"none none ok ok", "parent rename source source parent rename RENAMED"}, // an outage is waited for
+		{"exists ok missing ok ok", "parent rename source target parent rename target RENAMED"},
+		{"missing ok ok ok", "parent rename source parent rename target RENAMED"}, // the target's folder was missing
+		{"refused ok ok ok", "parent rename source parent rename target RENAMED"},
+		{"none ok ok ok", "parent rename source parent rename target RENAMED"},
+		{"none none ok ok ok", "parent rename source source parent rename target RENAMED"}, // an outage is waited for
 		{"missing missing missing missing missing missing missing", "parent rename source target source target source target log LOST"},
 		{"missing missing missing missing missing missing ok", "parent rename source target source target source target SKIPPED"}, // seen late, twice
 		{"missing missing missing missing ok", "parent rename source target source target SKIPPED"},                               // another process was in the middle
-		{"missing missing missing ok ok", "parent rename source target source parent rename RENAMED"},
+		{"missing missing missing ok ok ok", "parent rename source target source parent rename target RENAMED"},
+		{"ok missing", "parent rename target RENAMED"},  // the look lags
+		{"ok long", "parent rename target log DAMAGED"}, // it was not the file
+		{"ok other none ok", "parent rename target target target RENAMED"},
 		{"missing missing long", "parent rename source target log DAMAGED"},
 		{"exists ok long", "parent rename source target log DAMAGED"},
 		{"missing missing none none ok", "parent rename source target target target SKIPPED"},
@@ -94,7 +97,7 @@ func TestPatience(t *testing.T) {
 	if got := play(Variant{}, refused...); !strings.HasSuffix(got, "FAILS") {
 		t.Error("refused for ever:", got)
 	}
-	if got := play(Variant{}, append(none, "ok")...); !strings.HasSuffix(got, "RENAMED") {
+	if got := play(Variant{}, append(none, "ok", "ok")...); !strings.HasSuffix(got, "RENAMED") {
 		t.Error("outage:", got)
 	}
 }

@@ -3,12 +3,14 @@ package sim
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"staunch/account"
 	"staunch/commit"
 	"staunch/fault"
+	"staunch/fs/mem"
 )
 
 // TestManyLost: files that vanished together are looked at again together, so that a folder of thousands is reported within seconds.
@@ -48,4 +50,22 @@ func TestManyLost(t *testing.T) {
 	if d := w.s.now.Sub(began); d > 2*time.Minute {
 		t.Errorf("it took %s", d)
 	}
+}
+
+// TestLateCreate: somebody removes a pending file, then a create of its name that was late takes effect. The empty file is not taken for what was
+// promised.
+func TestLateCreate(t *testing.T) {
+	holds(t, func(c *script) {
+		c.begin()
+		c.rows(5, "a")
+		c.killBefore("the first rename", func(op mem.Op) bool { return moves(op, "") })
+		gone := c.pending()[0]
+		c.must(c.o.client.Delete(gone))
+		c.put(gone, nil)
+		c.launch()
+		err := c.ends()
+		if fault.ClassOf(err) != fault.Damage || !strings.Contains(err.Error(), gone) {
+			c.failf("the job ended with %v", err)
+		}
+	})
 }

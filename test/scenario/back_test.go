@@ -371,7 +371,7 @@ func TestOlderBackup(t *testing.T) {
 // TestSeveralJobs: an id names a checkpoint of one job; a folder of checkpoints is one for each.
 func TestSeveralJobs(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, last, last)+table("lake", "id BIGINT")+table("pond", "id BIGINT")+
+	s := newScript(t, sequence(1, last, last/4)+table("lake", "id BIGINT")+table("pond", "id BIGINT")+
 		"SET 'pipeline.name' = 'one';\nINSERT INTO lake SELECT id FROM gen;\nSET 'pipeline.name' = 'two';\nINSERT INTO pond SELECT id FROM gen;\n")
 	s.start(append(retained, "STAUNCH_FAILPOINT=done.after:6")...).killed()
 	s.start(append(retained, "--from-savepoint", "2")...).exits(2).says("2 jobs", "folder of checkpoints")

@@ -21,12 +21,12 @@ func table(name, columns string) string {
 	return fmt.Sprintf("CREATE TABLE %s (%s) WITH ('connector'='filesystem','path'='$DIR/%s','format'='json');\n", name, columns, name)
 }
 
-// numbers is a job that writes the numbers 1 to 1,000 to the table lake in a second.
+// numbers is a job that writes the numbers 1 to 1,000 to the table lake. It takes four seconds, so that a kill finds it at work on a slow machine, too.
 const last = 1000
 
 func numbers(t *testing.T) *script {
 	t.Helper()
-	return newScript(t, sequence(1, last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	return newScript(t, sequence(1, last, last/4)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 }
 
 // slowly is that job over 1 to n, a thousand a second: for tests that do something to it while it runs.
@@ -338,7 +338,7 @@ func TestEntryMissing(t *testing.T) {
 // TestNewestMissing: the newest checkpoint was removed; what remains is older than the table.
 func TestNewestMissing(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, "SET 'execution.checkpointing.num-retained' = '3';\n"+sequence(1, last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := newScript(t, "SET 'execution.checkpointing.num-retained' = '3';\n"+sequence(1, last, last/4)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 	s.start("STAUNCH_FAILPOINT=done.after:4").killed()
 	gone := newest(t, s.path("checkpoints/job/log"), "", "complete")
 	move(t, gone, s.path("kept"))
