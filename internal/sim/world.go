@@ -522,7 +522,10 @@ func (w *world) audited() error {
 			}
 			bad = append(bad, j.Problems...)
 		}
-		bad = slices.DeleteFunc(bad, func(p audit.Problem) bool { return p.Path != "" && w.o.gone[p.Path] })
+		bad = slices.DeleteFunc(bad, func(p audit.Problem) bool {
+			empty := p.Kind == audit.FileSuperseded && len(w.store.Content(p.Path)) == 0 // see "What it does not show" in docs/design/09-simulation.md
+			return p.Path != "" && (w.o.gone[p.Path] || empty)
+		})
 		if len(bad) > 0 || !ours || losses != lost && !(w.wentBack && losses <= lost) {
 			var b strings.Builder
 			if err := rep.Text(&b); err != nil {
@@ -583,6 +586,8 @@ func (w *world) judge(r *run) error {
 		return w.reported(r.err)
 	case class == fault.Damage && (w.repair() || r.n <= w.mended):
 		return nil
+	case class == fault.Damage && w.emptied(r.err):
+		return nil
 	case class == fault.Damage && strings.Contains(r.err.Error(), "bytes long, but the file that was written for it"):
 		return find(FalseDamage, "attempt %d: %v", r.n, r.err)
 	case class == fault.User && r.back, class == fault.Damage && r.back: // an order that cannot be carried out
@@ -611,6 +616,26 @@ func (w *world) judge(r *run) error {
 		return err
 	}
 	return find(Engine, "attempt %d ended with (%s): %v", r.n, class, r.err)
+}
+
+// emptied is the operator who moves away what is no file of the job's: somebody had removed the pending one, a create that arrived once more made an
+// empty one under its name, and that was renamed. Then the file is lost.
+func (w *world) emptied(err error) bool {
+	for p := range w.o.removed {
+		name := strings.TrimSuffix(path.Base(p), ".pending")
+		if !strings.Contains(err.Error(), name+" is 0 bytes long, but") {
+			continue
+		}
+		for _, l := range w.o.tables {
+			for _, f := range w.store.Files(l.root) {
+				if path.Base(f.Path) == name && f.Size == 0 && w.store.Take(f.Path) == nil {
+					w.o.gone[f.Path] = true
+				}
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // unwanted judges the end of a start that must be refused.
