@@ -62,7 +62,7 @@ soak: build-failpoint ## 11 real minutes without a NameNode under a live topic; 
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 60m -tags 'peer invariant' -run BothNameNodesAway ./test/chaos -away 11m -page $(CURDIR)/docs/soak.md -v
 
 sim: ## whole jobs simulated from seeds for half an hour on all cores (FOR, or SEEDS), then each rule taken away and caught
-	$(GO) test -count=1 -timeout 120m -tags 'invariant failpoint' -v -run 'SimProtocol|Variants|MadeUpFor|RulesPage' ./internal/sim $(if $(SEEDS),-seeds $(SEEDS),-for $(FOR))
+	$(GO) test -count=1 -timeout 120m -tags 'invariant failpoint' -v -run 'SimProtocol|Variants|MadeUpFor|RulesPage' ./internal/sim -most 20000 $(if $(SEEDS),-seeds $(SEEDS),-for $(FOR))
 
 model: ## every schedule of the commit protocol within small bounds; writes the table of docs/design/model.md
 	$(GO) test -count=1 -timeout 60m -run "TestScenarios|TestWalks" ./internal/model -whole -rewrite -v | grep -v "^ *\(===\|---\|model_test\)"
