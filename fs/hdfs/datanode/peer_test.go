@@ -181,33 +181,6 @@ func TestDataNodeLostAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAllDataNodesLost: a writer without a node says so and ends.
-func TestAllDataNodesLost(t *testing.T) {
-	r := newRig(t)
-	f, err := r.client.Create(r.dir + "/a")
-	must(t, "create", err)
-	data := noise(7, 1_000_000)
-	_, err = f.Write(data)
-	must(t, "write", err)
-	for _, n := range []string{"dn1", "dn2", "dn3"} {
-		r.Kill(n, "KILL")
-	}
-	for range 100 {
-		if _, err = f.Write(data); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil || !strings.Contains(err.Error(), fs.ErrUnavailable.Error()) {
-		t.Error(err)
-	}
-	if again := f.Close(); again == nil {
-		t.Error("closed")
-	}
-}
-
 // TestReadThroughLosses reads a file whose nodes are stopped and killed meanwhile, all but one.
 func TestReadThroughLosses(t *testing.T) {
 	r := newRig(t)
@@ -379,5 +352,32 @@ func TestCutConnections(t *testing.T) {
 			t.Errorf("%d cuts", c.cuts)
 		}
 		r.check(t, path, data)
+	}
+}
+
+// TestAllDataNodesLost: a writer without a node says so and ends. It stands last: behind it the NameNode needs a while to place three replicas again.
+func TestAllDataNodesLost(t *testing.T) {
+	r := newRig(t)
+	f, err := r.client.Create(r.dir + "/a")
+	must(t, "create", err)
+	data := noise(7, 1_000_000)
+	_, err = f.Write(data)
+	must(t, "write", err)
+	for _, n := range []string{"dn1", "dn2", "dn3"} {
+		r.Kill(n, "KILL")
+	}
+	for range 100 {
+		if _, err = f.Write(data); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil || !strings.Contains(err.Error(), fs.ErrUnavailable.Error()) {
+		t.Error(err)
+	}
+	if again := f.Close(); again == nil {
+		t.Error("closed")
 	}
 }
