@@ -10,54 +10,6 @@ import (
 	"staunch/fs/hdfs/rpc"
 )
 
-// Error is a failed call.
-type Error struct {
-	// Op is the verb ("create", "rename").
-	Op string
-	// Store is the cluster, "hdfs://NS". Path is what it was about, To the other path of a rename or "".
-	Store, Path, To string
-	// Kind is the sentinel of package fs, or nil.
-	Kind error
-	// Err is what the NameNode said; nil if it said no more than the kind.
-	Err error
-	// Why explains the answer; it may be empty.
-	Why string
-}
-
-// Error gives verb, path, kind and the NameNode's words.
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op + " " + e.Store + e.Path)
-	if e.To != "" {
-		b.WriteString(" to " + e.To)
-	}
-	b.WriteString(": ")
-	switch {
-	case e.Kind != nil && e.Err != nil && !errors.Is(e.Err, e.Kind):
-		b.WriteString(e.Kind.Error() + " (" + e.Err.Error() + ")")
-	case e.Err != nil:
-		b.WriteString(e.Err.Error())
-	case e.Kind != nil:
-		b.WriteString(e.Kind.Error())
-	}
-	if e.Why != "" {
-		b.WriteString(": " + e.Why)
-	}
-	return b.String()
-}
-
-// Unwrap gives the sentinel and the cause.
-func (e *Error) Unwrap() []error {
-	var list []error
-	if e.Kind != nil {
-		list = append(list, e.Kind)
-	}
-	if e.Err != nil {
-		list = append(list, e.Err)
-	}
-	return list
-}
-
 // kinds are the sentinels by the class of the exception.
 var kinds = map[string]error{
 	"FileNotFoundException":               fs.ErrNotExist,
@@ -87,12 +39,12 @@ var why = map[string]string{
 	"DSQuotaExceededException":              "the folder's quota of space",
 }
 
-// errorOf makes an Error of what the NameNode answered; nil stays nil.
+// errorOf makes an fs.Error of what the NameNode answered; nil stays nil.
 func (c *Client) errorOf(op, path, to string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Op: op, Store: c.name, Path: path, To: to, Err: err}
+	e := &fs.Error{Op: op, Store: c.name, Path: path, To: to, Err: err}
 	var r *rpc.RemoteError
 	if !errors.As(err, &r) {
 		return e
@@ -116,5 +68,5 @@ func (c *Client) errorOf(op, path, to string, err error) error {
 
 // answered is an error that the NameNode tells without an exception.
 func (c *Client) answered(op, path string, kind error, why string) error {
-	return &Error{Op: op, Store: c.name, Path: path, Kind: kind, Why: why}
+	return &fs.Error{Op: op, Store: c.name, Path: path, Kind: kind, Why: why}
 }

@@ -121,7 +121,7 @@ func (s *FS) Rename(src, dst string) error {
 func moveByLink(src, dst string) error {
 	// linkat without AT_SYMLINK_FOLLOW: a symbolic link is moved, not what it points to.
 	if err := retry(func() error { return unix.Linkat(unix.AT_FDCWD, src, unix.AT_FDCWD, dst, 0) }); err != nil {
-		e := wrap("rename", src, dst, err).(*Error)
+		e := wrap("rename", src, dst, err).(*fs.Error)
 		switch err {
 		case syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK:
 			e.Kind, e.Why = fs.ErrUnsupported, "this file system can neither rename without overwriting nor make hard links, so nothing exactly once can be kept on it"
@@ -130,7 +130,7 @@ func moveByLink(src, dst string) error {
 	}
 	// ENOENT: somebody else took the old name away meanwhile; the file is where it should be.
 	if err := retry(func() error { return unix.Unlink(src) }); err != nil && err != syscall.ENOENT {
-		e := wrap("rename", src, dst, err).(*Error)
+		e := wrap("rename", src, dst, err).(*fs.Error)
 		e.Kind, e.Why = nil, "the file has its new name and could not be removed from the old one"
 		return e
 	}
@@ -239,7 +239,7 @@ func (s *FS) MkdirAll(dir string) error {
 	if err == nil {
 		return nil
 	}
-	e, ok := wrap("make folder", dir, "", err).(*Error)
+	e, ok := wrap("make folder", dir, "", err).(*fs.Error)
 	var p *os.PathError
 	if ok && e.Err == syscall.ENOTDIR && errors.As(err, &p) {
 		e.Kind, e.Why = fs.ErrExist, p.Path+" is there and is no folder"
@@ -276,7 +276,7 @@ func (s *FS) SyncDir(dir string) error {
 		err = cerr
 	}
 	if err == syscall.EINVAL || err == syscall.EOPNOTSUPP {
-		e := wrap("sync folder", dir, "", err).(*Error)
+		e := wrap("sync folder", dir, "", err).(*fs.Error)
 		e.Kind, e.Why = fs.ErrUnsupported, "this file system cannot make a folder's entries durable, so nothing exactly once can be kept on it"
 		return e
 	}
