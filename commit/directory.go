@@ -202,7 +202,7 @@ func (t *Table) tellMissing(missing []string, cert *account.Certificate) error {
 	return nil
 }
 
-// maxFolders bounds the search for visible files of missing folders.
+// maxFolders bounds a search among the visible files.
 const maxFolders = 10_000
 
 // visibleOf counts, for each missing folder, the visible files whose names tell its checkpoint and task; whole is false if not all folders of the
@@ -214,12 +214,24 @@ func (t *Table) visibleOf(missing []string, job string) (found map[string]int, w
 		task, _ := after(path.Base(d), "task-")
 		by[[2]int64{id, task}] = d
 	}
-	found, whole = map[string]int{}, true
-	folders := 0
+	found = map[string]int{}
+	whole, err = t.visible(func(_, name string) bool {
+		if id, task, ok := tells(name, job); ok {
+			if d := by[[2]int64{id, task}]; d != "" {
+				found[d]++
+			}
+		}
+		return true
+	})
+	return found, whole, err
+}
+
+// visible visits the table's visible files, with path and name, until visit says no. whole is false if not all folders were looked at.
+func (t *Table) visible(visit func(p, name string) bool) (whole bool, err error) {
+	folders, more := 0, true
 	var walk func(dir string) error
 	walk = func(dir string) error {
 		if folders++; folders > maxFolders {
-			whole = false
 			return nil
 		}
 		var list []fs.Info
@@ -231,23 +243,23 @@ func (t *Table) visibleOf(missing []string, job string) (found map[string]int, w
 			return fmt.Errorf("list %s: %w", dir, err)
 		}
 		for _, i := range list {
+			p := path.Join(dir, i.Name)
 			switch {
+			case !more:
+				return nil
 			case i.Symlink || i.Name[0] == '_' || i.Name[0] == '.':
 			case i.Dir:
-				if err := walk(path.Join(dir, i.Name)); err != nil {
+				if err := walk(p); err != nil {
 					return err
 				}
 			default:
-				if id, task, ok := tells(i.Name, job); ok {
-					if d := by[[2]int64{id, task}]; d != "" {
-						found[d]++
-					}
-				}
+				more = visit(p, i.Name)
 			}
 		}
 		return nil
 	}
-	return found, whole, walk(t.root)
+	err = walk(t.root)
+	return more && folders <= maxFolders, err
 }
 
 // tells gives the checkpoint and the task in the name of a visible file: of this job in the file-based protocol, or task_dorado_<job>_<task>_<checkpoint>.<millis>,
@@ -271,35 +283,13 @@ func tells(name, job string) (id, task int64, ok bool) {
 }
 
 // Stray gives a visible file whose name tells this job, or "". It looks into maxFolders folders at most.
-func (t *Table) Stray() (string, error) {
-	job8, folders := account.Job8(t.owner.Job), 0
-	var walk func(dir string) (string, error)
-	walk = func(dir string) (string, error) {
-		if folders++; folders > maxFolders {
-			return "", nil
+func (t *Table) Stray() (file string, err error) {
+	job8 := account.Job8(t.owner.Job)
+	_, err = t.visible(func(p, name string) bool {
+		if n, ok := account.ParseFileName(name); ok && n.Job8 == job8 {
+			file = p
 		}
-		var list []fs.Info
-		err := t.patient(func() (err error) { list, err = t.store.List(dir); return err })
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("list %s: %w", dir, err)
-		}
-		for _, i := range list {
-			switch p := path.Join(dir, i.Name); {
-			case i.Symlink || i.Name[0] == '_' || i.Name[0] == '.':
-			case i.Dir:
-				if f, err := walk(p); f != "" || err != nil {
-					return f, err
-				}
-			default:
-				if n, ok := account.ParseFileName(i.Name); ok && n.Job8 == job8 {
-					return p, nil
-				}
-			}
-		}
-		return "", nil
-	}
-	return walk(t.root)
+		return file == ""
+	})
+	return file, err
 }

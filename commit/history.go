@@ -155,40 +155,17 @@ func (h *history) entry(e log.Entry) error {
 			h.open = h.open[1:]
 			return h.visit(first)
 		}
-	case account.KindDone:
-		var d account.Done
-		if err := decode(e, &d); err != nil {
-			return err
-		}
-		if c := h.find(d.Certificate); c != nil && c.Done == nil {
-			c.Done = &d
-		}
-	case account.KindAccept:
-		var a account.Accept
-		if err := decode(e, &a); err != nil {
-			return err
-		}
-		if c := h.find(a.Certificate); c != nil {
-			c.Accepted = append(c.Accepted, a)
-		}
-	case account.KindPartition:
-		var p account.Partition
-		if err := decode(e, &p); err != nil {
-			return err
-		}
-		if c := h.find(p.Certificate); c != nil {
-			for _, name := range p.Partitions {
-				c.Committed[name] = true
-			}
-		}
+	default:
+		_, err := speaksOf(e, h.find)
+		return err
 	}
 	return nil
 }
 
-func (h *history) find(hash string) *Recorded {
+func (h *history) find(hash string) *Certified {
 	for _, c := range h.open {
 		if c.Hash == hash {
-			return c
+			return &c.Certified
 		}
 	}
 	return nil

@@ -40,9 +40,10 @@ func (t *Table) segment() error {
 		g.Archives = append(g.Archives, t.state.Segment.Archives...)
 	}
 	g.Archives = append(g.Archives, arch)
-	g.Claim = account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID, Nonce: t.owner.Nonce, Time: g.Time}
-	if t.state.Claim != nil {
-		g.Claim = *t.state.Claim
+	if c := t.state.Claim; c != nil {
+		g.Claim = *c
+	} else {
+		g.Claim = t.claim()
 	}
 	last := t.state.LastN
 	err = t.append(account.KindSegment, g, func() error {

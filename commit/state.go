@@ -119,6 +119,39 @@ func (s *State) ApplyAll(entries []log.Entry) error {
 	return s.broken
 }
 
+// speaksOf notes at its certificate what a *done*, *partition* or *accept* says of it; done is set if it was a done. Other kinds say nothing.
+func speaksOf(e log.Entry, find func(hash string) *Certified) (done *account.Done, err error) {
+	switch e.Kind {
+	case account.KindDone:
+		done = &account.Done{}
+		if err := decode(e, done); err != nil {
+			return nil, err
+		}
+		if c := find(done.Certificate); c != nil && c.Done == nil {
+			c.Done = done
+		}
+	case account.KindPartition:
+		var p account.Partition
+		if err := decode(e, &p); err != nil {
+			return nil, err
+		}
+		if c := find(p.Certificate); c != nil {
+			for _, name := range p.Partitions {
+				c.Committed[name] = true
+			}
+		}
+	case account.KindAccept:
+		var a account.Accept
+		if err := decode(e, &a); err != nil {
+			return nil, err
+		}
+		if c := find(a.Certificate); c != nil {
+			c.Accepted = append(c.Accepted, a)
+		}
+	}
+	return done, nil
+}
+
 // Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log.
 func (s *State) Apply(e log.Entry) error {
 	s.LastN = e.N
@@ -150,41 +183,23 @@ func (s *State) Apply(e log.Entry) error {
 		for _, r := range c.Ranges {
 			s.covers(r.Split)
 		}
-	case account.KindDone:
-		var d account.Done
-		if err := decode(e, &d); err != nil {
+	case account.KindDone, account.KindPartition, account.KindAccept:
+		d, err := speaksOf(e, s.Find)
+		if err != nil {
 			return err
 		}
-		if c := s.Find(d.Certificate); c != nil && c.Done == nil {
-			c.Done = &d
+		if d == nil {
+			break
 		}
 		if s.doneByID {
 			for _, c := range s.Certificates {
 				if c.Checkpoint == d.Checkpoint && c.Done == nil {
-					c.Done = &d
+					c.Done = d
 				}
 			}
 		}
 		if d.Certificate == s.Chain.Certificate {
 			s.ChainDone = true
-		}
-	case account.KindPartition:
-		var p account.Partition
-		if err := decode(e, &p); err != nil {
-			return err
-		}
-		if c := s.Find(p.Certificate); c != nil {
-			for _, name := range p.Partitions {
-				c.Committed[name] = true
-			}
-		}
-	case account.KindAccept:
-		var a account.Accept
-		if err := decode(e, &a); err != nil {
-			return err
-		}
-		if c := s.Find(a.Certificate); c != nil {
-			c.Accepted = append(c.Accepted, a)
 		}
 	case account.KindSegment:
 		var g account.Segment

@@ -171,6 +171,12 @@ func (t *Table) fenced(c *account.Claim) error {
 	return fault.New(fault.Fenced, "table %s was claimed by another run of job %q with the log %s (host %s, pid %d)", t.root, c.Job, c.Log, c.Host, c.PID)
 }
 
+// claim is this process's.
+func (t *Table) claim() account.Claim {
+	o := &t.owner
+	return account.Claim{LogID: o.LogID, Job: o.Job, Epoch: o.Epoch, Log: o.LogPath, Host: o.Host, PID: o.PID, Nonce: o.Nonce, Time: t.env.Now().UTC()}
+}
+
 // own reports whether this process made the claim.
 func (t *Table) own(c *account.Claim) bool {
 	return c.LogID == t.owner.LogID && c.Epoch == t.owner.Epoch && c.Host == t.owner.Host && c.PID == t.owner.PID && c.Nonce == t.owner.Nonce
@@ -218,9 +224,8 @@ func (t *Table) Claim(ended func(account.Claim) bool) error {
 		return nil
 	}
 	failpoint.Hit(failpoint.ClaimBefore)
-	takeOver := t.state.Claim != nil && t.state.Claim.LogID != t.owner.LogID
-	c := account.Claim{LogID: t.owner.LogID, Job: t.owner.Job, Epoch: t.owner.Epoch, Log: t.owner.LogPath, Host: t.owner.Host, PID: t.owner.PID, Nonce: t.owner.Nonce,
-		Time: t.env.Now().UTC(), TakeOver: takeOver}
+	c := t.claim()
+	c.TakeOver = t.state.Claim != nil && t.state.Claim.LogID != t.owner.LogID
 	below := log.Again
 	if t.variant.BelowFences {
 		below = log.Fenced

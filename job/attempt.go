@@ -250,8 +250,8 @@ func ids(s []connector.Split) []string {
 	return out
 }
 
-func synthetic(s *source) bool {
-	syn, ok := s.Source.Source.(connector.Synthetic)
+func synthetic(s *dataflow.Source) bool {
+	syn, ok := s.Source.(connector.Synthetic)
 	return ok && syn.Synthetic()
 }
 
@@ -259,7 +259,7 @@ func synthetic(s *source) bool {
 func (a *attempt) checkOthers() error {
 	for i := range a.sources {
 		s := a.sources[i]
-		if synthetic(s) {
+		if synthetic(s.Source) {
 			continue
 		}
 		for _, b := range s.Branches {
@@ -285,7 +285,7 @@ func (j *Job) alone(t *commit.Table) func(*commit.Certified) error {
 		read := map[string]bool{} // INSERTs over positions that mean the same to everybody
 		for i := range j.spec.Graph.Sources {
 			s := &j.spec.Graph.Sources[i]
-			if syn, ok := s.Source.(connector.Synthetic); ok && syn.Synthetic() {
+			if synthetic(s) {
 				continue
 			}
 			for _, b := range s.Branches {
@@ -313,7 +313,7 @@ func (a *attempt) checkRenamed() error {
 		return nil // by order, what was written since the state may come again
 	}
 	for _, s := range a.sources {
-		if _, known := a.base.Sources[s.Name]; known || synthetic(s) {
+		if _, known := a.base.Sources[s.Name]; known || synthetic(s.Source) {
 			continue
 		}
 		for _, b := range s.Branches {
