@@ -20,6 +20,7 @@ import (
 	"staunch/fs/hdfs/conf"
 	"staunch/fs/hdfs/datanode"
 	"staunch/fs/hdfs/rpc"
+	"staunch/fs/hdfs/wire"
 )
 
 // Options of a Client. Zero values mean the defaults of packages rpc and datanode.
@@ -240,7 +241,7 @@ func (c *Client) List(dir string) ([]fs.Info, error) {
 
 // parsePage reads DirectoryListingProto. The NameNode sorts names by their bytes, which it takes for signed numbers.
 func parsePage(b []byte) (page []fs.Info, left uint64, err error) {
-	err = rpc.Fields(b, func(f rpc.Field) error {
+	err = wire.Fields(b, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			s, err := parseStatus(f.Bytes)

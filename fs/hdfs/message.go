@@ -8,7 +8,7 @@ import (
 
 	"staunch/fs"
 	"staunch/fs/hdfs/datanode"
-	"staunch/fs/hdfs/rpc"
+	"staunch/fs/hdfs/wire"
 )
 
 // message builds a request of Hadoop's ClientProtocol. The field numbers are those of Hadoop's messages.
@@ -40,8 +40,8 @@ func (m message) block(field protowire.Number, b datanode.Block) message {
 }
 
 // one gives field number want of an answer: the last of that number, and whether there is one.
-func one(b []byte, want protowire.Number) (f rpc.Field, found bool, err error) {
-	err = rpc.Fields(b, func(g rpc.Field) error {
+func one(b []byte, want protowire.Number) (f wire.Field, found bool, err error) {
+	err = wire.Fields(b, func(g wire.Field) error {
 		if g.Num == want {
 			f, found = g, true
 		}
@@ -64,7 +64,7 @@ const (
 
 func parseStatus(b []byte) (status, error) {
 	var s status
-	err := rpc.Fields(b, func(f rpc.Field) error {
+	err := wire.Fields(b, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			s.info.Dir, s.info.Symlink = f.Int == isDir, f.Int == isSymlink
@@ -105,7 +105,7 @@ func parseDefaults(b []byte) (defaults, error) {
 	if err != nil {
 		return d, err
 	}
-	err = rpc.Fields(f.Bytes, func(f rpc.Field) error {
+	err = wire.Fields(f.Bytes, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			d.blockSize = int64(f.Int)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"staunch/fs"
+	"staunch/fs/hdfs/wire"
 )
 
 // cluster is a NameNode for one file, and DataNodes, in this process. DataNodes follow the rules of Hadoop's where a writer depends on them:
@@ -346,13 +347,13 @@ func (n *fakeNode) serve(conn net.Conn) {
 
 // parseHeader reads a ClientOperationHeaderProto.
 func parseHeader(b []byte) (blk Block, err error) {
-	err = each(b, func(f field) error {
-		if f.num != 1 {
+	err = each(b, func(f wire.Field) error {
+		if f.Num != 1 {
 			return nil
 		}
-		return each(f.buf, func(f field) (err error) {
-			if f.num == 1 {
-				blk, err = ParseBlock(f.buf)
+		return each(f.Bytes, func(f wire.Field) (err error) {
+			if f.Num == 1 {
+				blk, err = ParseBlock(f.Bytes)
 			}
 			return err
 		})
@@ -362,28 +363,28 @@ func parseHeader(b []byte) (blk Block, err error) {
 
 func parseWriteOp(b []byte) (op writeOp, err error) {
 	op.chunk = 512
-	err = each(b, func(f field) (err error) {
-		switch f.num {
+	err = each(b, func(f wire.Field) (err error) {
+		switch f.Num {
 		case 1:
-			op.block, err = parseHeader(f.buf)
+			op.block, err = parseHeader(f.Bytes)
 		case 2:
 			var n Node
-			n, err = ParseNode(f.buf)
+			n, err = ParseNode(f.Bytes)
 			op.nodes = append(op.nodes, n)
 		case 4:
-			op.stage = f.val
+			op.stage = f.Int
 		case 6:
-			op.min = f.val
+			op.min = f.Int
 		case 7:
-			op.max = f.val
+			op.max = f.Int
 		case 8:
-			op.generation = f.val
+			op.generation = f.Int
 		case 9:
-			return each(f.buf, func(f field) error {
-				if f.num == 1 {
-					op.sum = Checksum(f.val)
+			return each(f.Bytes, func(f wire.Field) error {
+				if f.Num == 1 {
+					op.sum = Checksum(f.Int)
 				} else {
-					op.chunk = int(f.val)
+					op.chunk = int(f.Int)
 				}
 				return nil
 			})
@@ -672,14 +673,14 @@ func receivePacket(in io.Reader, sum Checksum, chunk int) (raw []byte, h packetH
 func (n *fakeNode) read(conn net.Conn, in *bufio.Reader, msg []byte) {
 	var from, length uint64
 	var blk Block
-	if err := each(msg, func(f field) (err error) {
-		switch f.num {
+	if err := each(msg, func(f wire.Field) (err error) {
+		switch f.Num {
 		case 1:
-			blk, err = parseHeader(f.buf)
+			blk, err = parseHeader(f.Bytes)
 		case 2:
-			from = f.val
+			from = f.Int
 		case 3:
-			length = f.val
+			length = f.Int
 		}
 		return err
 	}); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"staunch/fs/hdfs/wire"
 )
 
 // version is that of the Data Transfer Protocol since Hadoop 2.
@@ -120,16 +122,16 @@ type opResponse struct {
 func parseOpResponse(b []byte) (opResponse, error) {
 	v := opResponse{status: statusError}
 	seen := false
-	err := each(b, func(f field) error {
-		switch f.num {
+	err := each(b, func(f wire.Field) error {
+		switch f.Num {
 		case 1:
-			v.status, seen = status(f.val), true
+			v.status, seen = status(f.Int), true
 		case 2:
-			v.badLink = string(f.buf)
+			v.badLink = string(f.Bytes)
 		case 4:
-			return each(f.buf, v.checksumInfo)
+			return each(f.Bytes, v.checksumInfo)
 		case 5:
-			v.message = string(f.buf)
+			v.message = string(f.Bytes)
 		}
 		return nil
 	})
@@ -143,19 +145,19 @@ func parseOpResponse(b []byte) (opResponse, error) {
 }
 
 // checksumInfo takes a field of a ReadOpChecksumInfoProto.
-func (v *opResponse) checksumInfo(f field) error {
-	if f.num == 2 {
-		v.chunkOffset = f.val
+func (v *opResponse) checksumInfo(f wire.Field) error {
+	if f.Num == 2 {
+		v.chunkOffset = f.Int
 	}
-	if f.num != 1 {
+	if f.Num != 1 {
 		return nil
 	}
-	return each(f.buf, func(f field) error {
-		switch f.num {
+	return each(f.Bytes, func(f wire.Field) error {
+		switch f.Num {
 		case 1:
-			v.sum = Checksum(f.val)
+			v.sum = Checksum(f.Int)
 		case 2:
-			v.chunk = f.val
+			v.chunk = f.Int
 		}
 		return nil
 	})
@@ -193,12 +195,12 @@ func (a *ack) parse(b []byte) error {
 		}
 		b = rest
 		switch {
-		case f.num == 1:
-			a.seq, seen = protowire.DecodeZigZag(f.val), true
-		case f.num == 2 && f.typ != protowire.BytesType:
-			a.replies = append(a.replies, status(f.val))
-		case f.num == 2:
-			for p := f.buf; len(p) > 0; {
+		case f.Num == 1:
+			a.seq, seen = protowire.DecodeZigZag(f.Int), true
+		case f.Num == 2 && f.Type != protowire.BytesType:
+			a.replies = append(a.replies, status(f.Int))
+		case f.Num == 2:
+			for p := f.Bytes; len(p) > 0; {
 				v, n := protowire.ConsumeVarint(p)
 				if n < 0 {
 					return errMalformed
@@ -264,17 +266,17 @@ func (h *packetHeader) parse(b []byte) error {
 			return err
 		}
 		b = rest
-		switch f.num {
+		switch f.Num {
 		case 1:
-			h.offset = f.val
+			h.offset = f.Int
 		case 2:
-			h.seq = int64(f.val)
+			h.seq = int64(f.Int)
 		case 3:
-			h.last = f.val != 0
+			h.last = f.Int != 0
 		case 4:
-			h.dataLen = uint32(f.val)
+			h.dataLen = uint32(f.Int)
 		case 5:
-			h.sync = f.val != 0
+			h.sync = f.Int != 0
 		}
 	}
 	return nil

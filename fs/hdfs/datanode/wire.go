@@ -5,48 +5,22 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
-)
 
-// field is one field of a message.
-type field struct {
-	num protowire.Number
-	typ protowire.Type
-	// val holds a varint or fixed number, buf a length-delimited value (not copied).
-	val uint64
-	buf []byte
-}
+	"staunch/fs/hdfs/wire"
+)
 
 var errMalformed = errors.New("malformed message")
 
 // next takes the first field off b.
-func next(b []byte) (f field, rest []byte, err error) {
-	num, typ, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return f, nil, errMalformed
+func next(b []byte) (f wire.Field, rest []byte, err error) {
+	if f, rest, err = wire.Next(b); err != nil {
+		err = errMalformed
 	}
-	f.num, f.typ, b = num, typ, b[n:]
-	switch typ {
-	case protowire.VarintType:
-		f.val, n = protowire.ConsumeVarint(b)
-	case protowire.Fixed32Type:
-		var v uint32
-		v, n = protowire.ConsumeFixed32(b)
-		f.val = uint64(v)
-	case protowire.Fixed64Type:
-		f.val, n = protowire.ConsumeFixed64(b)
-	case protowire.BytesType:
-		f.buf, n = protowire.ConsumeBytes(b)
-	default:
-		n = protowire.ConsumeFieldValue(num, typ, b)
-	}
-	if n < 0 {
-		return f, nil, errMalformed
-	}
-	return f, b[n:], nil
+	return f, rest, err
 }
 
 // each calls do for every field of b. A field of an unexpected type reads as zero or empty, which what follows has to stand.
-func each(b []byte, do func(f field) error) error {
+func each(b []byte, do func(f wire.Field) error) error {
 	for len(b) > 0 {
 		f, rest, err := next(b)
 		if err == nil {
@@ -61,11 +35,11 @@ func each(b []byte, do func(f field) error) error {
 }
 
 // varints appends the numbers of a repeated field, packed or not.
-func varints(list []uint64, f field) ([]uint64, error) {
-	if f.typ != protowire.BytesType {
-		return append(list, f.val), nil
+func varints(list []uint64, f wire.Field) ([]uint64, error) {
+	if f.Type != protowire.BytesType {
+		return append(list, f.Int), nil
 	}
-	for b := f.buf; len(b) > 0; {
+	for b := f.Bytes; len(b) > 0; {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
 			return nil, errMalformed
@@ -98,16 +72,16 @@ func (b Block) Append(dst []byte) []byte {
 // ParseBlock reads an ExtendedBlockProto.
 func ParseBlock(b []byte) (Block, error) {
 	var v Block
-	err := each(b, func(f field) error {
-		switch f.num {
+	err := each(b, func(f wire.Field) error {
+		switch f.Num {
 		case 1:
-			v.Pool = string(f.buf)
+			v.Pool = string(f.Bytes)
 		case 2:
-			v.ID = f.val
+			v.ID = f.Int
 		case 3:
-			v.Generation = f.val
+			v.Generation = f.Int
 		case 4:
-			v.Length = f.val
+			v.Length = f.Int
 		}
 		return nil
 	})
@@ -126,20 +100,20 @@ func (b Block) String() string { return fmt.Sprintf("%s:blk_%d_%d", b.Pool, b.ID
 // ParseNode reads a DatanodeInfoProto and keeps a copy of it. Storage is not part of the message: it stays empty, of type Disk.
 func ParseNode(b []byte) (Node, error) {
 	v := Node{Raw: append([]byte(nil), b...), StorageType: Disk}
-	err := each(b, func(f field) error {
-		if f.num != 1 {
+	err := each(b, func(f wire.Field) error {
+		if f.Num != 1 {
 			return nil
 		}
-		return each(f.buf, func(f field) error {
-			switch f.num {
+		return each(f.Bytes, func(f wire.Field) error {
+			switch f.Num {
 			case 1:
-				v.IP = string(f.buf)
+				v.IP = string(f.Bytes)
 			case 2:
-				v.Host = string(f.buf)
+				v.Host = string(f.Bytes)
 			case 3:
-				v.UUID = string(f.buf)
+				v.UUID = string(f.Bytes)
 			case 4:
-				v.Port = uint32(f.val)
+				v.Port = uint32(f.Int)
 			}
 			return nil
 		})
@@ -159,25 +133,25 @@ func ParseLocated(b []byte) (Located, error) {
 	var kinds []uint64
 	var storages []string
 	seen := false
-	err := each(b, func(f field) (err error) {
-		switch f.num {
+	err := each(b, func(f wire.Field) (err error) {
+		switch f.Num {
 		case 1:
 			seen = true
-			v.Block, err = ParseBlock(f.buf)
+			v.Block, err = ParseBlock(f.Bytes)
 		case 2:
-			v.Offset = f.val
+			v.Offset = f.Int
 		case 3:
 			var n Node
-			n, err = ParseNode(f.buf)
+			n, err = ParseNode(f.Bytes)
 			v.Nodes = append(v.Nodes, n)
 		case 4:
-			v.Corrupt = f.val != 0
+			v.Corrupt = f.Int != 0
 		case 5:
-			v.Token = append(Token{}, f.buf...)
+			v.Token = append(Token{}, f.Bytes...)
 		case 7:
 			kinds, err = varints(kinds, f)
 		case 8:
-			storages = append(storages, string(f.buf))
+			storages = append(storages, string(f.Bytes))
 		}
 		return err
 	})
@@ -201,26 +175,26 @@ func ParseLocated(b []byte) (Located, error) {
 // ParseFile reads a LocatedBlocksProto and keeps nothing of b.
 func ParseFile(b []byte) (File, error) {
 	var v File
-	err := each(b, func(f field) (err error) {
-		switch f.num {
+	err := each(b, func(f wire.Field) (err error) {
+		switch f.Num {
 		case 1:
-			v.Length = f.val
+			v.Length = f.Int
 		case 2:
 			var l Located
-			l, err = ParseLocated(f.buf)
+			l, err = ParseLocated(f.Bytes)
 			v.Blocks = append(v.Blocks, l)
 		case 3:
-			v.UnderConstruction = f.val != 0
+			v.UnderConstruction = f.Int != 0
 		case 4:
 			var l Located
-			l, err = ParseLocated(f.buf)
+			l, err = ParseLocated(f.Bytes)
 			v.Last = &l
 		case 5:
-			v.LastComplete = f.val != 0
+			v.LastComplete = f.Int != 0
 		case 6:
 			v.Encrypted = true
 		case 7:
-			v.Erasure = !replication(f.buf)
+			v.Erasure = !replication(f.Bytes)
 		}
 		return err
 	})
@@ -233,9 +207,9 @@ func ParseFile(b []byte) (File, error) {
 // replication reports whether an ErasureCodingPolicyProto is the one that stands for plain replication (its id is 0).
 func replication(b []byte) bool {
 	id := uint64(1)
-	err := each(b, func(f field) error {
-		if f.num == 4 {
-			id = f.val
+	err := each(b, func(f wire.Field) error {
+		if f.Num == 4 {
+			id = f.Int
 		}
 		return nil
 	})

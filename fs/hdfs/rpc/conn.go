@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"staunch/fault"
+	"staunch/fs/hdfs/wire"
 )
 
 var (
@@ -109,12 +110,12 @@ func sasl(a answer) error {
 	}
 	state, simple := uint64(saslSuccess), false
 	var methods []string
-	err := Fields(a.body, func(f Field) error {
+	err := wire.Fields(a.body, func(f wire.Field) error {
 		switch f.Num {
 		case 2:
 			state = f.Int
 		case 4:
-			return Fields(f.Bytes, func(g Field) error {
+			return wire.Fields(f.Bytes, func(g wire.Field) error {
 				if g.Num == 1 {
 					methods = append(methods, string(g.Bytes))
 					simple = simple || string(g.Bytes) == "SIMPLE"

@@ -8,6 +8,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"staunch/fs/hdfs/wire"
 )
 
 // Field numbers and constants of Hadoop's RpcHeader, IpcConnectionContext and ProtobufRpcEngine messages.
@@ -120,7 +122,7 @@ func parseAnswer(b []byte) (answer, error) {
 		return answer{}, err
 	}
 	a := answer{}
-	err = Fields(head, func(f Field) error {
+	err = wire.Fields(head, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			a.call = int32(uint32(f.Int & math.MaxUint32))
@@ -149,46 +151,4 @@ func cut(b []byte) (msg, rest []byte, err error) {
 		return nil, nil, errShort
 	}
 	return b[k : k+int(n)], b[k+int(n):], nil
-}
-
-// Field is one field of a message. Int holds numbers, Bytes what has a length.
-type Field struct {
-	Num   protowire.Number
-	Type  protowire.Type
-	Int   uint64
-	Bytes []byte
-}
-
-// Fields calls f for each field of a message in order. Unknown fields are the callee's to ignore. Bytes stay part of b.
-func Fields(b []byte, f func(Field) error) error {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		b = b[n:]
-		v := Field{Num: num, Type: typ}
-		switch typ {
-		case protowire.VarintType:
-			v.Int, n = protowire.ConsumeVarint(b)
-		case protowire.Fixed32Type:
-			var x uint32
-			x, n = protowire.ConsumeFixed32(b)
-			v.Int = uint64(x)
-		case protowire.Fixed64Type:
-			v.Int, n = protowire.ConsumeFixed64(b)
-		case protowire.BytesType:
-			v.Bytes, n = protowire.ConsumeBytes(b)
-		default:
-			n = protowire.ConsumeFieldValue(num, typ, b)
-		}
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		b = b[n:]
-		if err := f(v); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"staunch/fs/hdfs/rpc"
+	"staunch/fs/hdfs/wire"
 )
 
 // Call is one request that a NameNode got.
@@ -26,18 +26,18 @@ type Call struct {
 
 // Str gives the first string or message in field n of the request; Int the first number.
 func (c Call) Str(n protowire.Number) (s string) {
-	c.each(n, func(f rpc.Field) { s = string(f.Bytes) })
+	c.each(n, func(f wire.Field) { s = string(f.Bytes) })
 	return s
 }
 
 // Int gives a number of the request.
 func (c Call) Int(n protowire.Number) (v uint64) {
-	c.each(n, func(f rpc.Field) { v = f.Int })
+	c.each(n, func(f wire.Field) { v = f.Int })
 	return v
 }
 
-func (c Call) each(n protowire.Number, do func(rpc.Field)) {
-	_ = rpc.Fields(c.Request, func(f rpc.Field) error { // what is malformed reads as absent
+func (c Call) each(n protowire.Number, do func(wire.Field)) {
+	_ = wire.Fields(c.Request, func(f wire.Field) error { // what is malformed reads as absent
 		if f.Num == n {
 			do(f)
 		}
@@ -187,10 +187,10 @@ func (n *NameNode) hello(c net.Conn) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return rpc.Fields(parts[0], func(f rpc.Field) error {
+	return wire.Fields(parts[0], func(f wire.Field) error {
 		switch f.Num {
 		case 2:
-			return rpc.Fields(f.Bytes, func(g rpc.Field) error { n.user = string(g.Bytes); return nil })
+			return wire.Fields(f.Bytes, func(g wire.Field) error { n.user = string(g.Bytes); return nil })
 		case 3:
 			n.protocol = string(f.Bytes)
 		}
@@ -279,7 +279,7 @@ func readPacket(r io.Reader) (call Call, parts [][]byte, err error) {
 	if len(parts) == 0 {
 		return call, nil, errors.New("empty packet")
 	}
-	err = rpc.Fields(parts[0], func(f rpc.Field) error {
+	err = wire.Fields(parts[0], func(f wire.Field) error {
 		switch f.Num {
 		case 3:
 			call.ID = int32(protowire.DecodeZigZag(f.Int))
