@@ -214,15 +214,20 @@ func everyStep(t *testing.T, story func(c *script, k int) (killed bool)) {
 	}
 }
 
-// backKilled starts the job with its order, kills it before call k (counted from 0), and starts it again: with the same order, or, each second
-// time, without one.
-func (c *script) backKilled(k int) (killed bool) {
+// launchKilled starts the job and kills it before its call k, counted from 0, unless it runs by then. It reports which.
+func (c *script) launchKilled(k int) bool {
 	n := 0
-	c.doom = func(op mem.Op) bool { n++; return n > k }
+	c.doom = func(mem.Op) bool { n++; return n > k }
 	c.launch()
 	c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
 	c.doom = nil
-	if !c.last.p.dead {
+	return c.last.p.dead
+}
+
+// backKilled starts the job with its order, kills it before call k (counted from 0), and starts it again: with the same order, or, each second
+// time, without one.
+func (c *script) backKilled(k int) (killed bool) {
+	if !c.launchKilled(k) {
 		return false
 	}
 	if k%2 == 1 {
@@ -279,12 +284,7 @@ func TestRewindPowerCut(t *testing.T) {
 		everyStep(t, func(c *script, k int) bool {
 			id := c.savepoint()
 			c.order = from(fmt.Sprint(id), job.RewindNewer)
-			n := 0
-			c.doom = func(op mem.Op) bool { n++; return n > k }
-			c.launch()
-			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-			c.doom = nil
-			killed := c.last.p.dead
+			killed := c.launchKilled(k)
 			if killed {
 				rng := rand.New(rand.NewPCG(uint64(k), uint64(variant)))
 				c.store.PowerCut(func() bool { return rng.IntN(2) == 0 })
@@ -457,12 +457,7 @@ func TestCase28(t *testing.T) {
 			id, _ := c.torn(func(b []byte) []byte { return b[:len(b)/2] })
 			order := from(fmt.Sprint(id), job.RewindNewer)
 			c.order = order
-			n := 0
-			c.doom = func(op mem.Op) bool { n++; return n > k }
-			c.launch()
-			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-			c.doom = nil
-			killed := c.last.p.dead
+			killed := c.launchKilled(k)
 			if killed {
 				c.begin()
 			}
@@ -541,12 +536,7 @@ func TestFromTable(t *testing.T) {
 			c.savepoint()
 			lose(c)
 			c.order = table
-			n := 0
-			c.doom = func(op mem.Op) bool { n++; return n > k }
-			c.launch()
-			c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-			c.doom = nil
-			killed := c.last.p.dead
+			killed := c.launchKilled(k)
 			if killed {
 				c.begin()
 			}
@@ -650,12 +640,7 @@ func TestOlderCopy(t *testing.T) {
 					c.o.tables[0].repeats = 1
 				}
 				c.order = func(s *job.Spec) { s.OnNewerOutput = mode }
-				n := 0
-				c.doom = func(op mem.Op) bool { n++; return n > k }
-				c.launch()
-				c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-				c.doom = nil
-				killed := c.last.p.dead
+				killed := c.launchKilled(k)
 				if killed {
 					c.begin()
 				}
@@ -815,12 +800,7 @@ func TestPromisedElsewhere(t *testing.T) {
 				}
 				c.dir = "/elsewhere"
 				c.order = func(s *job.Spec) { s.FromSavepoint, s.TakeOver = jobs, true }
-				n := 0
-				c.doom = func(op mem.Op) bool { n++; return n > k }
-				c.launch()
-				c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-				c.doom = nil
-				killed := c.last.p.dead
+				killed := c.launchKilled(k)
 				if killed {
 					c.begin()
 				}
@@ -899,12 +879,7 @@ func TestRewindOrderedElsewhere(t *testing.T) {
 		c.order = nil
 		id := c.savepoint()
 		c.order = from(fmt.Sprint(id), job.RewindNewer)
-		n := 0
-		c.doom = func(op mem.Op) bool { n++; return n > k }
-		c.launch()
-		c.until("it runs or is killed", func() bool { return c.last.p.dead || c.last.job.Status().Phase == "RUNNING" })
-		c.doom = nil
-		killed := c.last.p.dead
+		killed := c.launchKilled(k)
 		if !killed {
 			c.kill(c.last)
 		}
