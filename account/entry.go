@@ -17,6 +17,8 @@ const (
 	KindKeep        = "keep"      // table's log: going back, and what is newer stays
 	KindSupersede   = "supersede" // table's log: going back, and what is newer is taken out of the chain
 	KindRewound     = "rewound"   // table's log: the superseded files are out of the table
+	KindRepair      = "repair"    // table's log: a replacement of a lost file is staged and goes to its place
+	KindAmend       = "amend"     // table's log: files were rewritten on purpose
 )
 
 // Begin opens a run attempt; its number in the job's log is the attempt's epoch.
@@ -136,8 +138,10 @@ type Accept struct {
 	LogID       string       `json:"log_id"`
 	Checkpoint  CheckpointID `json:"checkpoint"`
 	Certificate string       `json:"certificate"`
-	// ID is what the person named: "<checkpoint>-<first 8 digits of the certificate's hash>".
-	ID   string    `json:"id"`
+	// ID is what the person named: "<checkpoint>-<first 8 digits of a hash over the certificate and Files>".
+	ID string `json:"id"`
+	// Files are the final paths of the lost files that are accepted, sorted. Empty in entries of earlier versions: all that were lost then.
+	Files []string  `json:"files,omitempty"`
 	Who  string    `json:"who"`
 	Why  string    `json:"why"`
 	Time time.Time `json:"time"`
@@ -213,6 +217,44 @@ type Rewound struct {
 	Moved int64     `json:"moved"`
 	Gone  []string  `json:"gone,omitempty"`
 	Time  time.Time `json:"time"`
+}
+
+// Repair says that a replacement of a file with verdict lost is staged, durable, and goes to the lost file's own final name (PROTOCOL.md 8). It
+// is placed without overwriting: a second repair, and a late rename of the original, find the name taken. Its appender holds no claim.
+type Repair struct {
+	// LogID, Job and Checkpoint are the certificate's.
+	LogID      string       `json:"log_id"`
+	Job        string       `json:"job"`
+	Checkpoint CheckpointID `json:"checkpoint"`
+	// Certificate is the SHA-256 of the certificate that names the lost file, Final the file's final path in it.
+	Certificate string `json:"certificate"`
+	Final       string `json:"final"`
+	// Staged is the absolute path of the replacement in the table's temporary folder; Length, SHA256 and Rows are its own. Its rows have the
+	// offsets of the lost file.
+	Staged string `json:"staged"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`
+	Rows   int64  `json:"rows"`
+	// Who ordered it, where and why.
+	Who  string    `json:"who"`
+	Host string    `json:"host"`
+	Why  string    `json:"why,omitempty"`
+	Time time.Time `json:"time"`
+}
+
+// Amend says that files of the table were rewritten on purpose (a delete that the law asks for, a compaction from outside): Removed are no longer
+// there and Added stand for them.
+type Amend struct {
+	// Removed are final paths that certificates, repairs or earlier amends of this log name.
+	Removed []string `json:"removed"`
+	// Added are the files that have their rows, or what is left of them. Only Final, Partition, Length, SHA256, Rows and, if they are known, Offsets are set.
+	Added []File `json:"added,omitempty"`
+	// RowsRemoved is how many rows went on purpose: rows of Removed less rows of Added.
+	RowsRemoved int64     `json:"rows_removed"`
+	Who         string    `json:"who"`
+	Host        string    `json:"host"`
+	Why         string    `json:"why"`
+	Time        time.Time `json:"time"`
 }
 
 // Archive is one immutable file of former entries: each entry file's bytes, one after the other, preceded by a line
