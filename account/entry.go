@@ -142,9 +142,9 @@ type Accept struct {
 	ID string `json:"id"`
 	// Files are the final paths of the lost files that are accepted, sorted. Empty in entries of earlier versions: all that were lost then.
 	Files []string  `json:"files,omitempty"`
-	Who  string    `json:"who"`
-	Why  string    `json:"why"`
-	Time time.Time `json:"time"`
+	Who   string    `json:"who"`
+	Why   string    `json:"why"`
+	Time  time.Time `json:"time"`
 }
 
 // Segment replaces the entries before it: they lie, unchanged, in archive files beside the log.
