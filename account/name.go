@@ -12,6 +12,8 @@ import (
 const (
 	// PendingSuffix ends pending files, so that no reader of *.<ext> takes one.
 	PendingSuffix = ".pending"
+	// repairPrefix begins the names of staged replacements of lost files.
+	repairPrefix = "repair-"
 	// ProbeSuffix ends the files by which a store is tried.
 	ProbeSuffix = ".probe"
 )
@@ -81,6 +83,26 @@ func ParseProbeName(name string) (job8 string, epoch Epoch, ok bool) {
 		return "", 0, false
 	}
 	return f[1], Epoch(n), true
+}
+
+// RepairName is the name of a staged replacement of a lost file of a checkpoint, directly in the table's temporary folder: no attempt has such
+// names, and no reader of *.<ext> takes one. rand are 24 hexadecimal digits.
+func RepairName(job8 string, id CheckpointID, rand, ext string) string {
+	return fmt.Sprintf("%s%s-%d-%s.%s%s", repairPrefix, job8, id, rand, ext, PendingSuffix)
+}
+
+// ParseRepairName reads a name that RepairName wrote.
+func ParseRepairName(name string) (job8 string, id CheckpointID, ok bool) {
+	stem, ext, found := strings.Cut(strings.TrimSuffix(name, PendingSuffix), ".")
+	f := strings.Split(strings.TrimPrefix(stem, repairPrefix), "-")
+	if !found || len(f) != 3 || len(f[0]) != 8 || len(f[2]) != randDigits || !isHex(f[0]) || !isHex(f[2]) {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(f[1], 10, 64)
+	if err != nil || n < 0 || RepairName(f[0], CheckpointID(n), f[2], ext) != name {
+		return "", 0, false
+	}
+	return f[0], CheckpointID(n), true
 }
 
 // isHex reports whether s is lower-case hexadecimal digits.

@@ -38,3 +38,16 @@ func TestProbeName(t *testing.T) {
 		}
 	}
 }
+
+func TestRepairName(t *testing.T) {
+	name := RepairName(Job8("a"), 17, "0123456789abcdef01234567", "parquet")
+	if job8, id, ok := ParseRepairName(name); !ok || job8 != Job8("a") || id != 17 {
+		t.Errorf("%s: %s %d %v", name, job8, id, ok)
+	}
+	for _, bad := range []string{"", "repair", name + "x", "x" + name, "repair-" + Job8("a") + "-017-0123456789abcdef01234567.parquet.pending",
+		"repair-" + Job8("a") + "-17-0123456789abcdef01234567.parquet", "repair-" + Job8("a") + "-17-0123456789abcdef01234567.pending"} {
+		if _, _, ok := ParseRepairName(bad); ok {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
