@@ -60,6 +60,9 @@ type Range struct {
 	Rejected int64 `json:"rejected,omitempty"`
 	Null     int64 `json:"null,omitempty"`
 	Gaps     int64 `json:"gaps,omitempty"`
+	// Origin tells what the offsets number from a later source of the same name, as the source writes it (a topic's id, a generator's seed); empty if
+	// the source does not say.
+	Origin string `json:"origin,omitempty"`
 	// Skipped offsets were given up by order of auto.offset.reset; they lie between From and To.
 	Skipped int64 `json:"skipped,omitempty"`
 }
@@ -75,6 +78,9 @@ func (r *Range) Join(next Range) error {
 		return fmt.Errorf("account of %s: offsets %d..%d are followed by %d", r.Split, r.From, r.To-1, next.From)
 	}
 	r.To = next.To
+	if r.Origin == "" {
+		r.Origin = next.Origin
+	}
 	r.Filtered += next.Filtered
 	r.Rejected += next.Rejected
 	r.Null += next.Null

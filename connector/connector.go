@@ -121,6 +121,13 @@ type Enumerator interface {
 // Synthetic is a Source whose splits are not records that another job could also write (datagen).
 type Synthetic interface{ Synthetic() bool }
 
+// Rereader is a Source of which given offsets can be read once more, by somebody who is no attempt of the job (repair).
+type Rereader interface {
+	// Reread opens a reader of the offsets from <= o < to of a split, which ends behind the last one. origin is Range.Origin of their account. What is no
+	// longer there is passed over and stands in the ranges of the reader's Snapshot; records of another origin are an error.
+	Reread(ctx Context, split, origin string, from, to int64) (Reader, error)
+}
+
 // Status says what a Poll found.
 type Status uint8
 
@@ -197,6 +204,26 @@ type FileTable interface {
 	Extension() string
 	// PartitionCommit gives the rule and policy of partition commit, or nil.
 	PartitionCommit() PartitionCommit
+}
+
+// Replacer is a FileTable that can write a lost file again.
+type Replacer interface {
+	FileTable
+	// Replace opens a replacement of lost, under a name of its own in the temporary folder, which no attempt has. Traced of ctx is used, Job and Log too.
+	Replace(ctx Context, lost account.File) (Replacement, error)
+}
+
+// Replacement is a lost file that is being written again. Nothing that it does is visible to readers of the table.
+type Replacement interface {
+	// Write takes those rows of b whose offsets the lost file has, in any order of splits; the others are left out. A row that no longer belongs to the
+	// file's partition is an error. The memory is the caller's again after return.
+	Write(b *changelog.Batch, splits []Split) error
+	// SizeBytes is the memory held.
+	SizeBytes() int64
+	// Finish ends the file and makes it durable, and gives what it is: Pending is where it stands, Offsets are those of the rows that were taken.
+	Finish() (*account.File, error)
+	// Close gives up a file that is not finished. It deletes nothing.
+	Close() error
 }
 
 // PartitionReader is a FileTable that reads a partition's values off its folder below the root, for files of a version that did not record them.

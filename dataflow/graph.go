@@ -38,6 +38,9 @@ type Branch struct {
 	Table       string
 	Sink        connector.Sink
 	NewOperator func() (operator.Operator, error)
+	// Volatile is the text of an expression whose value does not follow from the record alone (the current time, a random number), empty if there is
+	// none: then the same record gives the same row whenever it is read.
+	Volatile string
 }
 
 // BatchRows bounds the rows of a batch.

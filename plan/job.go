@@ -513,13 +513,13 @@ func (b *builder) source(t *Table, s function.Session) error {
 			exprs[i] = place(e)
 		}
 		br := br
-		ds.Branches = append(ds.Branches, dataflow.Branch{Insert: br.sink.Insert, Table: br.sink.Key, Sink: br.sink.Sink,
+		ds.Branches = append(ds.Branches, dataflow.Branch{Insert: br.sink.Insert, Table: br.sink.Key, Sink: br.sink.Sink, Volatile: volatile(where, exprs),
 			NewOperator: func() (operator.Operator, error) {
 				return p.reg.NewCalc(where, exprs, br.names, br.notNull, br.drop, s)
 			}})
 		j.Sinks = append(j.Sinks, br.sink)
 		j.Targets = append(j.Targets, br.sink.Key)
-		j.plan = append(j.plan, planText(br, t, where, exprs))
+		j.plan = append(j.plan, planText(br, t, where, exprs)+p.recipe(br, t, schema))
 		if _, err := p.reg.NewCalc(where, exprs, br.names, br.notNull, br.drop, s); err != nil {
 			return err
 		}
