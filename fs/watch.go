@@ -101,6 +101,19 @@ func (s *watched) List(dir string) ([]Info, error) {
 	return l, s.see(err)
 }
 
+// EachEntry implements Pager. What visit says is not the store's answer.
+func (s *watched) EachEntry(dir string, visit func(Info) error) error {
+	var own error
+	err := Each(s.FS, dir, func(i Info) error {
+		own = visit(i)
+		return own
+	})
+	if own != nil {
+		return own
+	}
+	return s.see(err)
+}
+
 func (s *watched) MkdirAll(dir string) error  { return s.see(s.FS.MkdirAll(dir)) }
 func (s *watched) Delete(path string) error   { return s.see(s.FS.Delete(path)) }
 func (s *watched) DeleteDir(dir string) error { return s.see(s.FS.DeleteDir(dir)) }

@@ -210,33 +210,58 @@ func (c *Client) stat(op, p string) (fs.Info, error) {
 
 // List implements fs.FS. It is not one moment's: what changes meanwhile may be in it or not; what does not change is in it once.
 func (c *Client) List(dir string) ([]fs.Info, error) {
-	list, after := []fs.Info{}, []byte{}
-	for {
-		b, err := c.rpc.Call("getListing", message(nil).str(1, dir).bytes(2, after).flag(3, false))
+	list := []fs.Info{}
+	err := c.EachEntry(dir, func(i fs.Info) error {
+		list = append(list, i)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b fs.Info) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// EachEntry implements fs.Pager: one call to the NameNode a page (dfs.ls.limit, 1,000 entries).
+func (c *Client) EachEntry(dir string, visit func(fs.Info) error) error {
+	for after := []byte{}; ; {
+		page, left, err := c.page(dir, after)
 		if err != nil {
-			return nil, c.errorOf("list", dir, "", err)
+			return err
 		}
-		f, found, err := one(b, 1)
-		if err != nil {
-			return nil, c.errorOf("list", dir, "", err)
+		for _, i := range page {
+			if err := visit(i); err != nil {
+				return err
+			}
 		}
-		if !found {
-			return nil, c.answered("list", dir, fs.ErrNotExist, "")
-		}
-		page, left, err := parsePage(f.Bytes)
-		if err != nil {
-			return nil, c.errorOf("list", dir, "", err)
-		}
-		if len(page) == 1 && page[0].Name == "" { // a file's listing is itself
-			return nil, c.answered("list", dir, fs.ErrNotExist, "it is a file")
-		}
-		list = append(list, page...)
 		if left == 0 || len(page) == 0 {
-			slices.SortFunc(list, func(a, b fs.Info) int { return strings.Compare(a.Name, b.Name) })
-			return list, nil
+			return nil
 		}
 		after = []byte(page[len(page)-1].Name)
 	}
+}
+
+// page asks for the entries of a folder behind a name, and how many are left.
+func (c *Client) page(dir string, after []byte) (page []fs.Info, left uint64, err error) {
+	b, err := c.rpc.Call("getListing", message(nil).str(1, dir).bytes(2, after).flag(3, false))
+	if err != nil {
+		return nil, 0, c.errorOf("list", dir, "", err)
+	}
+	f, found, err := one(b, 1)
+	if err != nil {
+		return nil, 0, c.errorOf("list", dir, "", err)
+	}
+	if !found {
+		return nil, 0, c.answered("list", dir, fs.ErrNotExist, "")
+	}
+	page, left, err = parsePage(f.Bytes)
+	if err != nil {
+		return nil, 0, c.errorOf("list", dir, "", err)
+	}
+	if len(page) == 1 && page[0].Name == "" { // a file's listing is itself
+		return nil, 0, c.answered("list", dir, fs.ErrNotExist, "it is a file")
+	}
+	return page, left, nil
 }
 
 // parsePage reads DirectoryListingProto. The NameNode sorts names by their bytes, which it takes for signed numbers.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,6 +232,36 @@ func (s *FS) List(dir string) ([]fs.Info, error) {
 	slices.SortFunc(list, func(a, b fs.Info) int { return strings.Compare(a.Name, b.Name) })
 	// A name that moves away and comes back while the folder is read may be seen twice.
 	return slices.CompactFunc(list, func(a, b fs.Info) bool { return a.Name == b.Name }), nil
+}
+
+// EachEntry implements fs.Pager.
+func (s *FS) EachEntry(dir string, visit func(fs.Info) error) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return wrap("list", dir, "", err)
+	}
+	defer d.Close()
+	for {
+		page, err := d.ReadDir(1024)
+		for _, e := range page {
+			i, err := e.Info()
+			if errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return wrap("list", dir, "", err)
+			}
+			if err := visit(info(i)); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return wrap("list", dir, "", err)
+		}
+	}
 }
 
 // MkdirAll implements fs.FS. fs.ErrExist if something on the way is there and is no folder.

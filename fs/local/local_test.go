@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -237,5 +238,25 @@ func TestResolvers(t *testing.T) {
 	_, _, err := all.Resolve("s3://b/x")
 	if err == nil || !strings.Contains(err.Error(), "s3:// is not supported yet") || !strings.Contains(err.Error(), "supported: file://") {
 		t.Error(err)
+	}
+}
+
+func TestEachEntry(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2500 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), []byte("ab"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]int64{}
+	if err := New().EachEntry(dir, func(i fs.Info) error { seen[i.Name] += i.Size; return nil }); err != nil || len(seen) != 2500 || seen["f7"] != 2 {
+		t.Errorf("%d entries, %v", len(seen), err)
+	}
+	stop, n := errors.New("enough"), 0
+	if err := New().EachEntry(dir, func(fs.Info) error { n++; return stop }); err != stop || n != 1 {
+		t.Errorf("visit's error: %v after %d", err, n)
+	}
+	if err := New().EachEntry(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder: %v", err)
 	}
 }
