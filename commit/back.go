@@ -164,12 +164,23 @@ func (t *Table) archives() []account.Archive {
 	return t.state.Segment.Archives
 }
 
-// readArchive folds the entries of one archive.
+// readArchive folds the entries of one archive. Certificates has all that stand in it, also those before a segment or a supersede of its own.
 func (t *Table) readArchive(a account.Archive) (*State, error) {
 	st := &State{}
-	if err := t.archived(a, st.Apply); err != nil {
+	var all []*Certified
+	err := t.archived(a, func(e log.Entry) error {
+		if err := st.Apply(e); err != nil {
+			return err
+		}
+		if e.Kind == account.KindCertificate {
+			all = append(all, st.Certificates[len(st.Certificates)-1])
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
+	st.Certificates = all
 	return st, st.broken
 }
 

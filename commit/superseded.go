@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"errors"
 	"log/slog"
 	"path"
 	"time"
@@ -27,18 +28,29 @@ type TakenOut struct {
 // ReadTakenOut reads from a table's log and its archives, for looking only, which rewinds were carried out and what they took out. One that is
 // under way is not among them.
 func ReadTakenOut(e env.Env, store fs.FS, root, job string) ([]TakenOut, error) {
+	for segment := int64(-1); ; {
+		out, at, err := readTakenOut(e, store, root, job)
+		if !errors.Is(err, fs.ErrNotExist) || at == segment {
+			return out, err
+		}
+		segment = at // a running job may have joined archives between the two reads
+	}
+}
+
+// readTakenOut also gives the number of the newest segment.
+func readTakenOut(e env.Env, store fs.FS, root, job string) (out []TakenOut, segment int64, err error) {
 	t := Open(e, store, root, Owner{Job: job}, Variant{}, slog.New(slog.DiscardHandler))
 	entries, err := t.log.Read()
 	if err != nil {
-		return nil, err
+		return nil, t.state.SegmentN, err
 	}
 	if err := t.state.ApplyAll(entries); err != nil {
-		return nil, err
+		return nil, t.state.SegmentN, err
 	}
 	r := takenOut{files: map[string][]account.File{}, begun: map[string]*Superseding{}}
 	for _, a := range t.archives() {
 		if err := t.archived(a, r.visit); err != nil {
-			return nil, err
+			return nil, t.state.SegmentN, err
 		}
 	}
 	for _, x := range entries {
@@ -46,10 +58,10 @@ func ReadTakenOut(e env.Env, store fs.FS, root, job string) ([]TakenOut, error) 
 			continue // in an archive, or a ghost
 		}
 		if err := r.visit(x); err != nil {
-			return nil, err
+			return nil, t.state.SegmentN, err
 		}
 	}
-	return r.out, nil
+	return r.out, t.state.SegmentN, nil
 }
 
 // takenOut is one reading under way.

@@ -64,8 +64,8 @@ type Variant struct {
 	Log logp.Variant
 	// AnyFiles takes a standing certificate of the same checkpoint for this sink's, whatever files it names.
 	AnyFiles bool
-	// SegmentEvery overrides the number of certificates a segment, if not 0.
-	SegmentEvery int
+	// SegmentEvery overrides the number of certificates a segment, JoinArchives that of archives which are joined, if not 0.
+	SegmentEvery, JoinArchives int
 }
 
 // Owner is who commits.
