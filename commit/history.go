@@ -19,58 +19,113 @@ type Recorded struct {
 	Certified
 	// Superseded is the number of the entry that took it out of the chain, 0 if none did: its files lie in `_superseded/<number>`.
 	Superseded int64
+	mended     *Mended
 }
+
+// Repairs are the repairs of the file with this final path.
+func (c *Recorded) Repairs(final string) []Repairing { return c.mended.Repairs(c.Hash, final) }
+
+// Amended is the number of the amend that took the file with this final path out of the table on purpose, 0 if none did.
+func (c *Recorded) Amended(final string) int64 { return c.mended.Removed[final] }
 
 // History visits the certificates of a job in the table at root from the oldest to the newest, those behind segments and superseded ones too, and
 // gives the claims. It is for those who look: nothing is judged, and nothing is written. An error of class Damage comes behind what could be read.
 func History(e env.Env, store fs.FS, root, job string, visit func(*Recorded) error) (claims []account.Claim, err error) {
-	h := &history{store: store, dir: Dir(root, job), gone: map[string]int64{}}
-	live, readErr := log.Open(e, store, h.dir, ".staunch").Read()
-	for i, x := range live {
-		if x.Kind == account.KindSegment {
-			var g account.Segment
-			if err := decode(x, &g); err != nil {
-				return nil, err
-			}
-			h.archives, h.live = g.Archives, live[i:]
-		}
-	}
-	if h.live == nil {
-		h.live = live
-	}
-	if err := h.each(h.supersedes); err != nil {
+	h := &history{store: store, dir: Dir(root, job), visit: visit}
+	if err := h.open(e); err != nil {
 		return nil, err
 	}
-	h.visit = visit
+	if err := h.each(h.mended.entry); err != nil {
+		return nil, err
+	}
 	err = h.each(h.entry)
 	if err == nil {
 		err = h.flush()
 	}
-	return h.claims, errors.Join(err, h.damage, readErr)
+	return h.claims, errors.Join(err, h.trouble())
 }
 
 type history struct {
+	env      env.Env
 	store    fs.FS
 	dir      string
 	archives []account.Archive
 	live     []log.Entry
-	// gone are the superseded certificates, by hash.
-	gone   map[string]int64
-	visit  func(*Recorded) error
-	claims []account.Claim
-	// open are the newest certificate and those before it that may still get entries.
-	open []*Recorded
-	// damage is what could not be read.
-	damage error
+	// readErr is what ended the reading of live, segment the newest segment's number.
+	readErr error
+	segment int64
+	mended  Mended
+	visit   func(*Recorded) error
+	claims  []account.Claim
+	// recent are the newest certificate and those before it that may still get entries.
+	recent []*Recorded
+	// damage is what could not be read of the archives, unread what could not of the entries.
+	damage, unread error
+}
+
+// open reads the entries behind the newest segment, and where the others are.
+func (h *history) open(e env.Env) error {
+	var live []log.Entry
+	live, h.unread = log.Open(e, h.store, h.dir, ".staunch").Read()
+	h.live = live
+	for i, x := range live {
+		if x.Kind == account.KindSegment {
+			var g account.Segment
+			if err := decode(x, &g); err != nil {
+				return err
+			}
+			h.archives, h.live = g.Archives, live[i:]
+		}
+	}
+	return nil
+}
+
+// trouble is what could not be read.
+func (h *history) trouble() error { return errors.Join(h.damage, h.unread) }
+
+// list reads the log's own entries.
+func (h *history) list() error {
+	h.archives, h.segment = nil, 0
+	h.live, h.readErr = log.Open(h.env, h.store, h.dir, ".staunch").Read()
+	all := h.live
+	for i, x := range all {
+		if x.Kind == account.KindSegment {
+			var g account.Segment
+			if err := decode(x, &g); err != nil {
+				return err
+			}
+			h.archives, h.segment, h.live = g.Archives, x.N, all[i:]
+		}
+	}
+	return nil
 }
 
 // each gives all entries, archived ones first. An archive that cannot be read is left out from there on, and kept in damage.
 func (h *history) each(f func(log.Entry) error) error {
 	h.damage = nil
-	for _, a := range h.archives {
-		p := path.Join(h.dir, a.Name)
+	last := int64(0)
+	some := func(x log.Entry) error {
+		if x.N <= last {
+			return nil
+		}
+		last = x.N
+		return f(x)
+	}
+	for i := 0; i < len(h.archives); i++ {
+		if h.archives[i].To <= last {
+			continue
+		}
+		p := path.Join(h.dir, h.archives[i].Name)
 		b, err := fs.ReadFile(h.store, p)
 		if errors.Is(err, fs.ErrNotExist) {
+			old := h.segment
+			if err := h.list(); err != nil {
+				return err
+			}
+			if h.segment > old { // a running job has joined archives meanwhile
+				i = -1
+				continue
+			}
 			h.damage = errors.Join(h.damage, fault.New(fault.Damage, "archive %s: %w", p, err))
 			continue
 		}
@@ -83,14 +138,14 @@ func (h *history) each(f func(log.Entry) error) error {
 				h.damage = errors.Join(h.damage, err)
 				break
 			}
-			if err := f(x); err != nil {
+			if err := some(x); err != nil {
 				return err
 			}
 			b = rest
 		}
 	}
 	for _, x := range h.live {
-		if err := f(x); err != nil {
+		if err := some(x); err != nil {
 			return err
 		}
 	}
@@ -108,20 +163,6 @@ func archived(b []byte, p string) (x log.Entry, rest []byte, err error) {
 	}
 	x, err = log.Decode(rest[:length], p, n)
 	return x, rest[length:], err
-}
-
-func (h *history) supersedes(e log.Entry) error {
-	if e.Kind != account.KindSupersede {
-		return nil
-	}
-	var x account.Supersede
-	if err := decode(e, &x); err != nil {
-		return err
-	}
-	for _, c := range x.Certificates {
-		h.gone[c] = e.N
-	}
-	return nil
 }
 
 // still is how many certificates back an entry may speak of one: a *partition* or an *accept* may come behind the next certificate.
@@ -145,14 +186,15 @@ func (h *history) entry(e log.Entry) error {
 			h.claims = append(h.claims, g.Claim)
 		}
 	case account.KindCertificate:
-		c := &Recorded{Certified: Certified{Hash: e.SHA256, N: e.N, Committed: map[string]bool{}}, Superseded: h.gone[e.SHA256]}
+		c := &Recorded{Certified: Certified{Hash: e.SHA256, N: e.N, Committed: map[string]bool{}}, Superseded: h.mended.Superseded[e.SHA256],
+			mended: &h.mended}
 		if err := decode(e, &c.Certificate); err != nil {
 			return err
 		}
-		h.open = append(h.open, c)
-		if len(h.open) > still {
-			first := h.open[0]
-			h.open = h.open[1:]
+		h.recent = append(h.recent, c)
+		if len(h.recent) > still {
+			first := h.recent[0]
+			h.recent = h.recent[1:]
 			return h.visit(first)
 		}
 	default:
@@ -163,7 +205,7 @@ func (h *history) entry(e log.Entry) error {
 }
 
 func (h *history) find(hash string) *Certified {
-	for _, c := range h.open {
+	for _, c := range h.recent {
 		if c.Hash == hash {
 			return &c.Certified
 		}
@@ -173,7 +215,7 @@ func (h *history) find(hash string) *Certified {
 
 // flush visits what is left.
 func (h *history) flush() error {
-	for _, c := range h.open {
+	for _, c := range h.recent {
 		if err := h.visit(c); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package commit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"staunch/account"
 	"staunch/fault"
@@ -35,6 +36,11 @@ func (c *Certified) lost() (out []account.File) {
 	return out
 }
 
+// accepted reports whether a person took note that the file with this final path is lost.
+func (c *Certified) accepted(final string) bool {
+	return slices.ContainsFunc(c.Accepted, func(a account.Accept) bool { return a.Files == nil || slices.Contains(a.Files, final) })
+}
+
 // State is what a table's log says, folded from its entries.
 type State struct {
 	// Claim is the newest claim, nil before the first.
@@ -60,6 +66,8 @@ type State struct {
 	out map[string]bool
 	// Others are the folders of other jobs' logs whose offsets may overlap with these.
 	Others map[string]bool
+	// Mended is what entries behind the newest segment say of repairs; files behind it have their verdicts.
+	Mended Mended
 	// Segment is the newest segment.
 	Segment  *account.Segment
 	SegmentN int64
@@ -209,7 +217,7 @@ func (s *State) Apply(e log.Entry) error {
 		s.Segment, s.SegmentN, s.broken = &g, e.N, nil
 		claim := g.Claim
 		s.Claim = &claim
-		s.Certificates = nil
+		s.Certificates, s.Mended = nil, Mended{}
 		s.Chain, s.ChainDone, s.ChainLogID, s.ChainComplete = g.Chain, true, g.ChainLogID, g.Complete
 		s.Greatest = max(s.Greatest, g.Chain.Checkpoint, g.Greatest)
 		s.excuse(g.Others)
@@ -239,6 +247,8 @@ func (s *State) Apply(e log.Entry) error {
 		if s.Superseding != nil && s.Superseding.Hash == r.Supersede {
 			s.Superseding = nil
 		}
+	case account.KindRepair, account.KindAmend: // an operator's: it fences nobody
+		return s.Mended.entry(e)
 	default:
 		return fault.New(fault.Damage, "entry %d is of the unknown kind %q; the log was written by a newer version", e.N, e.Kind)
 	}

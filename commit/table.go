@@ -56,6 +56,9 @@ type Variant struct {
 	LostGoesOn bool
 	// LostFirst stops at the first lost file, before the others are committed.
 	LostFirst bool
+	// RepairUnsynced reports a repair before it is durable, RepairNewName places replacements under names of their own, RepairIgnoresRewind places
+	// them whatever was taken out of the chain.
+	RepairUnsynced, RepairNewName, RepairIgnoresRewind bool
 	// NoKeep and NoSupersede leave the table's entries of a rewind out; WithdrawUnsynced does not make its moves durable.
 	NoKeep, NoSupersede, WithdrawUnsynced bool
 	// CertificateLast appends the certificate after the renames.
@@ -278,13 +281,7 @@ func (t *Table) append(kind string, body any, check func() error, below log.Belo
 			return check()
 		},
 		Below: func(own int64, all []log.Head) log.Below {
-			newest := int64(0)
-			for _, h := range all {
-				if h.Kind == account.KindSegment && h.N != own {
-					newest = max(newest, h.N)
-				}
-			}
-			if own < newest {
+			if own < newestSegment(own, all) {
 				return below
 			}
 			return log.Fine
@@ -297,6 +294,16 @@ func (t *Table) append(kind string, body any, check func() error, below log.Belo
 		return err
 	}
 	return t.state.broken
+}
+
+// newestSegment is the number of the newest segment, own left out, or 0.
+func newestSegment(own int64, all []log.Head) (newest int64) {
+	for _, h := range all {
+		if h.Kind == account.KindSegment && h.N != own {
+			newest = max(newest, h.N)
+		}
+	}
+	return newest
 }
 
 // newer reports an entry that a newer epoch of this job log wrote. Its claim may have been cleaned away already, behind a segment.
@@ -358,7 +365,7 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	if t.variant.ListFolder {
 		t.moveFolders(standing.Files)
 	}
-	if res.Verdicts, err = t.judgeAll(standing.Files); err != nil {
+	if res.Verdicts, err = t.judgeAll(standing); err != nil {
 		return res, err
 	}
 	for i, v := range res.Verdicts {
@@ -503,14 +510,16 @@ func (t *Table) CheckChain(c account.CheckpointID, complete string, expect accou
 
 // judgeAll gives each file's verdict. Those that are missing are looked at again together: with each one's pause for itself a folder of
 // thousands of files that somebody removed would be reported after hours.
-func (t *Table) judgeAll(files []account.File) ([]account.Verdict, error) {
+func (t *Table) judgeAll(c *Certified) ([]account.Verdict, error) {
+	files := c.Files
 	out := make([]account.Verdict, len(files))
 	var again []int
 	var missing []*judgement
 	for i := range files {
 		failpoint.Hit(failpoint.RenameBefore)
 		m := protocol.New(t.variant.File)
-		j := &judgement{f: &files[i], m: m, ask: m.Start()}
+		j := &judgement{f: &files[i], m: m, ask: m.Start(), original: files[i].Length, reread: t.StillOurs,
+			repairs: func() []Repairing { return t.state.Mended.Repairs(c.Hash, files[i].Final) }}
 		v, err := t.judge(j, !t.variant.LostFirst)
 		if err != nil {
 			return nil, err
@@ -547,6 +556,16 @@ type judgement struct {
 	m    *protocol.File
 	ask  protocol.Ask
 	last error
+	// original is the length of the file that the certificate names, repairs are those of it that the log holds as far as it was read, reread reads
+	// it again and reports what ends this process.
+	original int64
+	repairs  func() []Repairing
+	reread   func() error
+}
+
+// fits reports whether a file of this length may stand at the final place: the file, or a replacement of it.
+func (j *judgement) fits(size int64) bool {
+	return size == j.original || slices.ContainsFunc(j.repairs(), func(r Repairing) bool { return r.Length == size })
 }
 
 // judge carries j on until its verdict. With postpone it stops, without one, where the wait before a second look would begin.
@@ -570,13 +589,13 @@ func (t *Table) judge(j *judgement, postpone bool) (account.Verdict, error) {
 		case protocol.LookTarget:
 			info, err := t.store.Stat(f.Final)
 			a, last = answer(err, last)
-			same = err == nil && info.Size == f.Length
+			same = err == nil && j.fits(info.Size)
 		case protocol.ReadLog:
-			if err := t.Refresh(); err != nil {
+			if err := j.reread(); err != nil {
 				return "", err
 			}
-			if err := t.stillOurs(); err != nil {
-				return "", err
+			if a = protocol.OK; len(j.repairs()) > 0 {
+				a = protocol.Exists
 			}
 		case protocol.Wait:
 			if postpone && m.Delay == protocol.SecondLook {

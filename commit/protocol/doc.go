@@ -11,6 +11,9 @@
 //	                 | missing with source missing: once more, seconds later; then read the table's log again; then lost
 //	                 | other length: read the table's log again; then damage
 //
+// The right length is that of the file, or of a replacement that a repair in the log names. If the log that is read again holds a repair, the target
+// is looked at once more: the log may not have held it before, or its file is on its way.
+//
 // Never judge by the class of a rename's error: stores answer a missing target folder like a missing source, carry calls out whose answer
 // is lost, and answer false after an earlier try succeeded. The source is looked at first: another process renames from source to target, so a
 // file that was not at the source is at the target afterwards, and not the other way round.

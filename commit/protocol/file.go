@@ -24,7 +24,7 @@ const (
 	Rename                // rename source to target without overwriting
 	LookSource            // is the source there?
 	LookTarget            // is the target there, and how long is it?
-	ReadLog               // read the table's log again: a newer claim ends this process; then call Next(OK)
+	ReadLog               // read the table's log again (a newer claim ends this process), then call Next: Exists if it holds a repair of the file, else OK
 	Wait                  // wait Delay, then call Next(OK)
 	IsRenamed             // verdict
 	IsSkipped             // verdict
@@ -77,6 +77,9 @@ type File struct {
 	tries   int
 	after   Ask // what follows a Wait or ReadLog
 	outages int
+	// repaired: the log, read before the verdict, holds a repair, and the target is looked at once more.
+	repaired bool
+	verdict  Ask
 }
 
 // New begins a judgement.
@@ -103,7 +106,13 @@ func (f *File) Next(a Answer, sameLength bool) Ask {
 		return f.wait(f.backoff(f.outages), f.asked)
 	}
 	switch f.asked {
-	case Wait, ReadLog:
+	case Wait:
+		return f.ask(f.after)
+	case ReadLog:
+		if a == Exists { // its replacement is another file than was looked for, or is on its way
+			f.repaired, f.verdict = true, f.after
+			return f.ask(LookTarget)
+		}
 		return f.ask(f.after)
 	case MakeParent:
 		if a != OK {
@@ -148,6 +157,9 @@ func (f *File) sawSource(a Answer) Ask {
 }
 
 func (f *File) sawTarget(a Answer, sameLength bool) Ask {
+	if f.repaired {
+		return f.sawRepaired(a, sameLength)
+	}
 	switch {
 	case f.answer == OK && (a == OK && sameLength || a == Missing): // missing: the look lags, or somebody has taken it away already
 		return f.ask(IsRenamed)
@@ -177,6 +189,22 @@ func (f *File) sawTarget(a Answer, sameLength bool) Ask {
 	}
 	f.after = IsLost
 	return f.ask(ReadLog)
+}
+
+// sawRepaired takes the look at the target behind a reading of the log that found a repair of the file.
+func (f *File) sawRepaired(a Answer, sameLength bool) Ask {
+	switch {
+	case a != OK && a != Missing:
+		return f.lookAgain()
+	case a == OK && sameLength:
+		return f.ask(IsSkipped)
+	case a == OK:
+		return f.ask(IsDamaged)
+	case f.verdict == IsLost: // the replacement is not there yet, or will never be
+		return f.ask(IsLost)
+	}
+	f.repaired = false // what was there, of another length, has gone
+	return f.retry()
 }
 
 // lookAgain looks once more at a target that a rename has just made. Outages do not count, other failures do.

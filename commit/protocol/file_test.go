@@ -26,7 +26,8 @@ func parse(s string) (Answer, bool) {
 	return Other, false
 }
 
-// play answers the asks in order; waits and readings of the log are answered with ok by themselves. It returns the asks, waits left out.
+// play answers the asks in order; waits are answered with ok by themselves, readings of the log too unless the answer is "repair": a repair stands
+// there. It returns the asks, waits left out.
 func play(v Variant, answers ...string) string {
 	m := New(v)
 	var asked []string
@@ -38,6 +39,8 @@ func play(v Variant, answers ...string) string {
 		switch {
 		case ask >= IsRenamed:
 			return strings.Join(asked, " ")
+		case ask == ReadLog && len(answers) > 0 && answers[0] == "repair":
+			ask, answers = m.Next(Exists, false), answers[1:]
 		case ask == Wait || ask == ReadLog:
 			ask = m.Next(OK, false)
 		default:
@@ -79,6 +82,11 @@ func TestVerdicts(t *testing.T) {
 		{"ok other none ok", "parent rename target target target RENAMED"},
 		{"missing missing long", "parent rename source target log DAMAGED"},
 		{"exists ok long", "parent rename source target log DAMAGED"},
+		{"exists ok long repair ok", "parent rename source target log target SKIPPED"}, // its replacement, which is another file
+		{"exists ok long repair long", "parent rename source target log target DAMAGED"},
+		{"missing missing missing missing missing missing missing repair missing", "parent rename source target source target source target log target LOST"}, // not there yet
+		{"missing missing missing missing missing missing missing repair none other ok", "parent rename source target source target source target log target target target SKIPPED"},
+		{"missing missing long repair missing missing missing ok", "parent rename source target log target parent rename source target SKIPPED"}, // it has gone meanwhile
 		{"missing missing none none ok", "parent rename source target target target SKIPPED"},
 	} {
 		if got := play(Variant{}, strings.Fields(c.answers)...); got != c.want {

@@ -5,6 +5,7 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -31,7 +32,7 @@ func init() {
 // hits counts how often each point was reached.
 var hits = func() map[string]*atomic.Int64 {
 	m := map[string]*atomic.Int64{}
-	for _, p := range append(append([]string(nil), Points...), Back...) {
+	for _, p := range slices.Concat(Points, Back, Mending) {
 		m[p] = new(atomic.Int64)
 	}
 	return m

@@ -35,10 +35,19 @@ const (
 	RewindMovedAll = "rewind.moved.all" // all superseded files are moved, rewound not written
 	RewoundAfter   = "rewound.after"    // rewound stands in a table's log
 	KeepAfter      = "keep.after"       // keep stands in a table's log
+
+	// A repair of a lost file passes these.
+	RepairStaged = "repair.staged" // a replacement is staged and durable, no entry names it
+	RepairEntry  = "repair.entry"  // repair stands in the table's log, nothing was renamed
+	RepairPlaced = "repair.placed" // the replacement is in its place, not synced
+	RepairSynced = "repair.synced" // it is there durably, and not reported
 )
 
 // Back lists the points that only a job that goes back passes, in order.
 var Back = []string{RewindBefore, RewindJob, RewindTable, RewindMovedOne, RewindMovedAll, RewoundAfter, KeepAfter}
+
+// Mending lists the points that only a repair passes, in order.
+var Mending = []string{RepairStaged, RepairEntry, RepairPlaced, RepairSynced}
 
 // Points lists all of them in order.
 var Points = []string{BeginBefore, BeginAfter, ClaimBefore, ClaimAfter, RestoreCommitted, WriteCreated, WriteClosed, PrepareDurable,

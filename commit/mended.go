@@ -1,0 +1,103 @@
+package commit
+
+import (
+	"staunch/account"
+	"staunch/env"
+	"staunch/fs"
+	"staunch/log"
+)
+
+// Mended is what the entries of a table's log say of files other than their certificates: what was superseded, repaired and amended. It is few
+// entries, whatever the size of the log.
+type Mended struct {
+	// Superseded certificates, by hash, with the number of the entry that took each out of the chain.
+	Superseded map[string]int64
+	// Amends in order, with the number of each.
+	Amends []Amended
+	// Removed are final paths that an amend took out of the table, with its number.
+	Removed map[string]int64
+
+	repairs map[fileOf][]Repairing
+}
+
+// Amended is an amend entry as it stands in the log.
+type Amended struct {
+	account.Amend
+	N int64
+}
+
+// Repairing is a repair entry as it stands in the log. Its file may be staged still, or in its place.
+type Repairing struct {
+	account.Repair
+	N int64
+}
+
+// fileOf names a file of one certificate: a repair counts for that one alone.
+type fileOf struct{ certificate, final string }
+
+// Repairs are the repairs of the file that the certificate with this hash names by this final path, in the order of the log.
+func (m *Mended) Repairs(certificate, final string) []Repairing {
+	return m.repairs[fileOf{certificate, final}]
+}
+
+// Each visits all repairs; those of one file are visited in the order of the log.
+func (m *Mended) Each(visit func(Repairing)) {
+	for _, list := range m.repairs {
+		for _, r := range list {
+			visit(r)
+		}
+	}
+}
+
+// entry takes one entry in. Kinds that say nothing of this are passed over.
+func (m *Mended) entry(e log.Entry) error {
+	switch e.Kind {
+	case account.KindSupersede:
+		var x account.Supersede
+		if err := decode(e, &x); err != nil {
+			return err
+		}
+		for _, c := range x.Certificates {
+			if m.Superseded == nil {
+				m.Superseded = map[string]int64{}
+			}
+			m.Superseded[c] = e.N
+		}
+	case account.KindRepair:
+		r := Repairing{N: e.N}
+		if err := decode(e, &r.Repair); err != nil {
+			return err
+		}
+		if m.repairs == nil {
+			m.repairs = map[fileOf][]Repairing{}
+		}
+		k := fileOf{r.Certificate, r.Final}
+		m.repairs[k] = append(m.repairs[k], r)
+	case account.KindAmend:
+		a := Amended{N: e.N}
+		if err := decode(e, &a.Amend); err != nil {
+			return err
+		}
+		m.Amends = append(m.Amends, a)
+		for _, p := range a.Removed {
+			if m.Removed == nil {
+				m.Removed = map[string]int64{}
+			}
+			m.Removed[p] = a.N
+		}
+	}
+	return nil
+}
+
+// ReadMended reads the whole log of a job in the table at root, archives too. An error of class Damage comes with what could be read.
+func ReadMended(e env.Env, store fs.FS, root, job string) (*Mended, error) {
+	h := &history{store: store, dir: Dir(root, job)}
+	if err := h.open(e); err != nil {
+		return nil, err
+	}
+	m := &Mended{}
+	if err := h.each(m.entry); err != nil {
+		return nil, err
+	}
+	return m, h.trouble()
+}
