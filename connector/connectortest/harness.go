@@ -51,13 +51,19 @@ func (w testWriter) Write(b []byte) (int, error) {
 // NewTask opens a reader of src for splits. The test's end closes it.
 func NewTask(t testing.TB, src connector.Source, schema changelog.Schema, splits []connector.Split, log io.Writer) *Task {
 	t.Helper()
+	return NewTaskOf(t, schema, log, func(ctx connector.Context) (connector.Reader, error) { return src.NewReader(ctx, splits) })
+}
+
+// NewTaskOf opens a reader by open. The test's end closes it.
+func NewTaskOf(t testing.TB, schema changelog.Schema, log io.Writer, open func(connector.Context) (connector.Reader, error)) *Task {
+	t.Helper()
 	if log == nil {
 		log = io.Discard
 	}
 	ctx, signal, metrics := NewContext(log)
-	r, err := src.NewReader(ctx, splits)
+	r, err := open(ctx)
 	if err != nil {
-		t.Fatalf("NewReader: %v", err)
+		t.Fatalf("open a reader: %v", err)
 	}
 	k := &Task{t: t, Reader: r, Metrics: metrics, ctx: ctx, signal: signal, batch: changelog.NewBatch(schema), Limit: 30 * time.Second}
 	t.Cleanup(k.Close)

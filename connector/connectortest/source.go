@@ -60,6 +60,9 @@ func RunSource(t *testing.T, c SourceCase) {
 	t.Run("Rescale", func(t *testing.T) { rescale(t, c, splits, whole) })
 	t.Run("AddSplits", func(t *testing.T) { addSplits(t, c, splits, whole) })
 	t.Run("Rediscover", func(t *testing.T) { rediscover(t, c, splits) })
+	if _, ok := src.(connector.Rereader); ok {
+		t.Run("Reread", func(t *testing.T) { reread(t, c, whole) })
+	}
 	t.Run("NoSplits", func(t *testing.T) {
 		k := NewTask(t, c.New(t), c.Schema, nil, nil)
 		if b, status, err := k.Next(); err != nil || status != connector.Ended || b.Rows != 0 {
@@ -336,4 +339,37 @@ func valueText(c *changelog.Column, i int) string {
 		return string(c.Bytes(i))
 	}
 	return "?"
+}
+
+// reread reads parts of splits once more, by nothing but what their accounts say.
+func reread(t *testing.T, c SourceCase, whole *reading) {
+	for id, g := range whole.ranges {
+		if g.Origin == "" {
+			t.Fatalf("%s: the account does not say what the offsets number", id)
+		}
+		third := (g.To - g.From) / 3
+		for _, part := range [][2]int64{{g.From, g.To}, {g.From + third, g.To - third}, {g.To - 1, g.To}} {
+			if part[0] < g.From || part[0] >= part[1] {
+				continue
+			}
+			src := c.New(t).(connector.Rereader)
+			k := NewTaskOf(t, c.Schema, nil, func(ctx connector.Context) (connector.Reader, error) {
+				return src.Reread(ctx, id, g.Origin, part[0], part[1])
+			})
+			r := newReading()
+			r.finish(t, k)
+			if end := r.ranges[id]; end.From != part[0] || end.To != part[1] || len(r.ranges) != 1 {
+				t.Errorf("%s from %d to %d: account %+v", id, part[0], part[1], r.ranges)
+			}
+			var want []row
+			for _, x := range whole.rows[id] {
+				if x.offset >= part[0] && x.offset < part[1] {
+					want = append(want, x)
+				}
+			}
+			if !slices.Equal(r.rows[id], want) {
+				t.Errorf("%s from %d to %d: %d rows, want the %d that were read the first time", id, part[0], part[1], len(r.rows[id]), len(want))
+			}
+		}
+	}
 }

@@ -106,17 +106,22 @@ type reader struct {
 
 // NewReader implements connector.Source.
 func (s *source) NewReader(ctx connector.Context, splits []connector.Split) (connector.Reader, error) {
-	r := &reader{ctx: ctx, src: s, recordsIn: ctx.Metrics.Counter("numRecordsIn")}
-	for _, column := range s.wanted {
-		f := *s.fields[column]
-		f.scratch = nil
-		r.fields = append(r.fields, &f)
-	}
+	r := &reader{ctx: ctx, src: s, fields: s.ownFields(), recordsIn: ctx.Metrics.Counter("numRecordsIn")}
 	if err := r.AddSplits(splits); err != nil {
 		return nil, err
 	}
 	r.pacer = newPacer(ctx)
 	return r, nil
+}
+
+// ownFields are the generators of the wanted columns, one set a reader.
+func (s *source) ownFields() (out []*field) {
+	for _, column := range s.wanted {
+		f := *s.fields[column]
+		f.scratch = nil
+		out = append(out, &f)
+	}
+	return out
 }
 
 // AddSplits implements connector.Reader.
@@ -207,7 +212,7 @@ func (r *reader) Splits() []connector.Split {
 func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {
 	ranges := make([]account.Range, len(r.splits))
 	for i, s := range r.splits {
-		ranges[i] = account.Range{Split: s.ID, From: s.from, To: s.Position}
+		ranges[i] = account.Range{Split: s.ID, From: s.from, To: s.Position, Origin: string(s.State)}
 		s.from = s.Position
 	}
 	return r.Splits(), ranges, nil

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"staunch/config"
 	"staunch/connector"
@@ -34,6 +35,8 @@ type sink struct {
 	parallelism int
 	// cleanup: leftovers of ended attempts are deleted from a task's folder before its first file.
 	cleanup bool
+	// ttl is the age at which somebody else removes files that are not visible yet; 0: nobody does.
+	ttl time.Duration
 	// schema is the table's columns and partition keys as JSON, for the footers.
 	schema string
 	commit *partitionCommit
@@ -43,8 +46,10 @@ type sink struct {
 var (
 	_ connector.FileTable       = (*sink)(nil)
 	_ connector.PartitionReader = (*sink)(nil)
+	_ connector.Replacer        = (*sink)(nil)
 	_ connector.Guarantee       = (*sink)(nil)
 	_ connector.Prober          = (*sink)(nil)
+	_ connector.Perishable      = (*sink)(nil)
 	_ connector.Flusher         = (*writer)(nil)
 )
 
@@ -108,6 +113,9 @@ func (s *sink) bind(t connector.Table, v config.Values) (err error) {
 		return err
 	}
 	s.cleanup = cleanup == cleanupBeforeWrite
+	if s.ttl, err = own.Duration(keyTTL); err != nil {
+		return err
+	}
 	s.layout = layout{defaultName: v.String(keyDefaultName), epochDay: style == dateEpochDay, zone: t.Zone}
 	if err := s.layout.keysOf(t); err != nil {
 		return err
@@ -195,6 +203,9 @@ func (s *sink) Store() fs.FS { return s.store }
 
 // Root implements connector.FileTable.
 func (s *sink) Root() string { return s.root }
+
+// TemporaryTTL implements connector.Perishable.
+func (s *sink) TemporaryTTL() time.Duration { return s.ttl }
 
 // Extension implements connector.FileTable.
 func (s *sink) Extension() string { return s.ext }

@@ -63,6 +63,8 @@ type writer struct {
 	checked   map[string]bool
 	lastCheck time.Time
 	buffers   [][]byte
+	// replaces is the lost file that is written again, nil in a job.
+	replaces *account.File
 }
 
 // run is consecutive rows of one partition.
@@ -290,6 +292,10 @@ func (w *writer) create(f *file) error {
 
 // name gives f new names.
 func (w *writer) name(f *file) {
+	if w.replaces != nil {
+		w.nameReplacement(f)
+		return
+	}
 	f.id = w.next()
 	if w.folder == "" || f.id != w.folderID {
 		w.folderID = f.id

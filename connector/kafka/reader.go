@@ -416,7 +416,7 @@ func (p *part) split() connector.Split {
 func (r *reader) Snapshot() ([]connector.Split, []account.Range, error) {
 	ranges := make([]account.Range, len(r.parts))
 	for i, p := range r.parts {
-		ranges[i] = account.Range{Split: p.id, From: p.from, To: p.pos, Rejected: p.rejected, Null: p.null, Gaps: p.gaps, Skipped: p.skipped}
+		ranges[i] = account.Range{Split: p.id, From: p.from, To: p.pos, Rejected: p.rejected, Null: p.null, Gaps: p.gaps, Skipped: p.skipped, Origin: p.origin()}
 		p.from, p.rejected, p.null, p.gaps, p.skipped = p.pos, 0, 0, 0, 0
 	}
 	return slices.Clone(r.Splits()), ranges, nil
