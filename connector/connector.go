@@ -118,6 +118,67 @@ type Enumerator interface {
 	Close() error
 }
 
+// Expiring is a Source whose records leave it by themselves after a while, read or not.
+type Expiring interface {
+	// Expiry opens the way to ask how long they stay. It is used beside the enumerators and readers of the source, from one goroutine.
+	Expiry(ctx Context) (Expiry, error)
+}
+
+// Expiry asks how long records stay.
+type Expiry interface {
+	// Look gives one entry for each split, in their order; the positions are those from which reading would go on if the job died now. It
+	// changes nothing, blocks, and ends within some seconds when there is no answer. What is not known of one split is said in its entry; the
+	// error is about all of them.
+	Look(splits []Split) ([]Retention, error)
+	// Close may be called while a Look is under way, which then ends soon.
+	Close() error
+}
+
+// Retention is what bounds the life of the records of one split.
+type Retention struct {
+	// Split is the split's id; Topic is what it is a part of, for people and metrics.
+	Split, Topic string
+	// Position is where reading would go on. Start <= o < End are the offsets that are there; for a bounded read End is where it ends. A
+	// position below Start has lost the offsets between.
+	Position, Start, End int64
+	// MaxAge is how long a record is kept behind its time, and MaxBytes what is kept of the split at least; negative: without such a bound.
+	MaxAge   time.Duration
+	MaxBytes int64
+	// AgeKey and BytesKey are the settings behind these bounds, for people.
+	AgeKey, BytesKey string
+	// Compacted: older values of a key may leave as well, which is no loss.
+	Compacted bool
+	// Time is the greatest time of the records up to Position: the record there stays until MaxAge behind it at least. Zero if there is no
+	// record at Position yet, or it was not asked for since MaxAge is negative.
+	Time time.Time
+	// SizeBytes is the size of what is there now, negative if that is not known.
+	SizeBytes int64
+	// Oldest and Newest are times of the first record and the latest one, zero if they are not known; they are asked for with MaxBytes only.
+	Oldest, Newest time.Time
+	// Unknown says why the bounds could not be read, empty if they were: MaxAge and MaxBytes are negative then. NoAnswer says why nothing is
+	// known of the split, empty if something is.
+	Unknown, NoAnswer string
+}
+
+// ExpiredError is in the chain of the error of a Reader whose position has left the source by retention: the offsets From <= o < To are gone.
+type ExpiredError struct {
+	Split    string
+	From, To int64
+	Err      error
+}
+
+// Error is the cause's.
+func (e *ExpiredError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *ExpiredError) Unwrap() error { return e.Err }
+
+// Perishable is a FileTable whose files are removed by something outside of the job while they are not visible yet.
+type Perishable interface {
+	// TemporaryTTL is the age at which that happens; 0: it does not.
+	TemporaryTTL() time.Duration
+}
+
 // Synthetic is a Source whose splits are not records that another job could also write (datagen).
 type Synthetic interface{ Synthetic() bool }
 

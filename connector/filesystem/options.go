@@ -34,6 +34,7 @@ const (
 	// Options of Staunch's own.
 	keyDateStyle = "partition.date-style"
 	keyCleanup   = "temporary-cleanup"
+	keyTTL       = "temporary-ttl"
 )
 
 const (
@@ -97,6 +98,9 @@ var StaunchOptions = []config.Option{
 	{Key: keyCleanup, Type: config.TypeEnum, Enum: []string{cleanupNever, cleanupBeforeWrite}, Default: cleanupNever,
 		Doc: "before-write: before its first file of a checkpoint each task lists its temporary folder and deletes, one by one, files of ended attempts of " +
 			"this job that nothing names. An aid for the change from writers that empty the folder; names are unique, so that it is never needed."},
+	{Key: keyTTL, Type: config.TypeDuration, Default: "0 ms",
+		Doc: "The age at which a cleaner outside of this job, a TTL of the store for one, removes files below the table that nobody has used since. 0 = there is none. " +
+			"Nothing is removed by this: it is how the loss-window guard knows when to raise its alarm."},
 }
 
 func positiveSize(s string) error {

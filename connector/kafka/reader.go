@@ -364,9 +364,11 @@ func (r *reader) outOfRange(p *part, has available) error {
 		to = min(to, *p.state.Stop)
 	}
 	if policy == "" && !p.state.Earliest {
-		return fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has offsets %d to %d: %d offsets are lost, most likely by retention",
+		err := fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has offsets %d to %d: %d offsets are lost, most likely by retention",
 			p.topic, p.partition, p.pos, has.start, has.end-1, has.start-p.pos).
 			WithHint("to go on without them, set 'properties.auto.offset.reset' = 'earliest' (go on at %d) or 'latest' (go on at %d)", has.start, has.end)
+		err.Err = &connector.ExpiredError{Split: p.id, From: p.pos, To: has.start, Err: err.Err}
+		return err
 	}
 	r.ctx.Log.Warn("offsets are no longer in the topic and are skipped", "topic", p.topic, "partition", p.partition,
 		"from", p.pos, "to", to, "skipped", to-p.pos, "auto.offset.reset", policy)
