@@ -21,7 +21,8 @@ func (w *world) over() bool {
 	return false
 }
 
-// forks looks at new entries of the job's logs: each file is promised by one completed checkpoint.
+// forks looks at new entries of the job's logs: each file is promised by one completed checkpoint. An entry that comes to stand below others was
+// cleaned away before, and its process does not know: it counts for nothing (rule 1.4), and whoever acts on it is caught by what it does.
 func (w *world) forks() error {
 	for _, p := range w.placed {
 		e, err := log.Decode(w.store.Content(p), p, log.Number(path.Base(p), ""))
@@ -31,6 +32,9 @@ func (w *world) forks() error {
 		var m checkpoint.Metadata
 		if err := json.Unmarshal(e.Body, &m); err != nil {
 			return find(Engine, "%s: %v", p, err)
+		}
+		if slices.ContainsFunc(w.entries(path.Dir(p)), func(above log.Entry) bool { return above.N > e.N }) {
+			continue
 		}
 		for _, t := range m.Tables {
 			for _, f := range t.Files {
