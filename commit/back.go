@@ -164,11 +164,15 @@ func (t *Table) archives() []account.Archive {
 	return t.state.Segment.Archives
 }
 
-// readArchive folds the entries of one archive. Certificates has all that stand in it, also those before a segment or a supersede of its own.
+// readArchive folds the entries of one archive. Certificates and Mended have all that stands in it, also what stands before a segment or a supersede of its own.
 func (t *Table) readArchive(a account.Archive) (*State, error) {
 	st := &State{}
 	var all []*Certified
+	var mended Mended
 	err := t.archived(a, func(e log.Entry) error {
+		if err := mended.Entry(e); err != nil {
+			return err
+		}
 		if err := st.Apply(e); err != nil {
 			return err
 		}
@@ -180,7 +184,7 @@ func (t *Table) readArchive(a account.Archive) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.Certificates = all
+	st.Certificates, st.Mended = all, mended
 	return st, st.broken
 }
 

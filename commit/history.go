@@ -35,7 +35,7 @@ func History(e env.Env, store fs.FS, root, job string, visit func(*Recorded) err
 	if err := h.open(e); err != nil {
 		return nil, err
 	}
-	if err := h.each(h.mended.entry); err != nil {
+	if err := h.each(h.mended.Entry); err != nil {
 		return nil, err
 	}
 	err = h.each(h.entry)

@@ -14,8 +14,10 @@ type Mended struct {
 	Superseded map[string]int64
 	// Amends in order, with the number of each.
 	Amends []Amended
-	// Removed are final paths that an amend took out of the table, with its number.
+	// Removed are final paths that an amend took out of the table, with its number; what certificates and repairs say of them does not count any more.
 	Removed map[string]int64
+	// Added are the files that amends put there and no later one took out, by final path: it may be that of a removed one.
+	Added map[string]account.File
 
 	repairs map[fileOf][]Repairing
 }
@@ -49,8 +51,8 @@ func (m *Mended) Each(visit func(Repairing)) {
 	}
 }
 
-// entry takes one entry in. Kinds that say nothing of this are passed over.
-func (m *Mended) entry(e log.Entry) error {
+// Entry takes one entry in. Kinds that say nothing of this are passed over.
+func (m *Mended) Entry(e log.Entry) error {
 	switch e.Kind {
 	case account.KindSupersede:
 		var x account.Supersede
@@ -84,6 +86,13 @@ func (m *Mended) entry(e log.Entry) error {
 				m.Removed = map[string]int64{}
 			}
 			m.Removed[p] = a.N
+			delete(m.Added, p)
+		}
+		for _, f := range a.Added {
+			if m.Added == nil {
+				m.Added = map[string]account.File{}
+			}
+			m.Added[f.Final] = f
 		}
 	}
 	return nil
@@ -96,7 +105,7 @@ func ReadMended(e env.Env, store fs.FS, root, job string) (*Mended, error) {
 		return nil, err
 	}
 	m := &Mended{}
-	if err := h.each(m.entry); err != nil {
+	if err := h.each(m.Entry); err != nil {
 		return nil, err
 	}
 	return m, h.trouble()

@@ -276,7 +276,7 @@ func (r *Repairer) catchUp(f LostFile) error {
 		}
 	} else {
 		for _, e := range entries {
-			if err := r.known.entry(e); err != nil {
+			if err := r.known.Entry(e); err != nil {
 				return err
 			}
 		}
@@ -327,7 +327,7 @@ func (r *Repairer) append(f LostFile, x *Repairing) error {
 			if e.Kind == account.KindSegment { // what it replaced was perhaps not shown
 				err = r.readAll()
 			} else {
-				err = r.known.entry(e)
+				err = r.known.Entry(e)
 			}
 			if err != nil {
 				return err
@@ -344,7 +344,7 @@ func (r *Repairer) append(f LostFile, x *Repairing) error {
 		return fmt.Errorf("append %s to the log of table %s: %w", account.KindRepair, r.t.root, err)
 	}
 	x.N = e.N
-	return r.known.entry(e)
+	return r.known.Entry(e)
 }
 
 // place carries the staged replacement of x to the final place, and makes what stands there durable.
@@ -387,6 +387,9 @@ func (r *Repairer) gone(f LostFile, x Repairing) error {
 func (r *Repairer) outcome(f LostFile, x Repairing) (RepairOutcome, error) {
 	n, err := r.length(x.Final)
 	if err != nil {
+		if err := r.catchUp(f); err != nil { // the rewind came this moment
+			return RepairOutcome{}, err
+		}
 		return RepairOutcome{}, fault.New(fault.Transient, "repair %s: it was in its place and is there no more: %w", f.Final, err).
 			WithHint("somebody removed it again; find out who (staunch trace), and repair again")
 	}

@@ -1,6 +1,8 @@
 package commit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -248,7 +250,7 @@ func (s *State) Apply(e log.Entry) error {
 			s.Superseding = nil
 		}
 	case account.KindRepair, account.KindAmend: // an operator's: it fences nobody
-		return s.Mended.entry(e)
+		return s.Mended.Entry(e)
 	default:
 		return fault.New(fault.Damage, "entry %d is of the unknown kind %q; the log was written by a newer version", e.N, e.Kind)
 	}
@@ -313,9 +315,14 @@ func (s *State) covers(split string) {
 	s.Splits[split] = true
 }
 
-// LossID is what a person names with --accept-lost: the checkpoint and the first digits of its certificate's hash.
-func LossID(c account.CheckpointID, hash string) string {
-	return fmt.Sprintf("%d-%s", c, account.Short(hash))
+// LossID is what a person names with --accept-lost: the checkpoint and the first digits of a hash over the certificate and the final paths of the
+// lost files, so that it accepts these and no others that are found to be lost later.
+func LossID(c account.CheckpointID, certificate string, lost []account.File) string {
+	h := sha256.New()
+	for _, s := range append([]string{certificate}, finals(lost)...) {
+		h.Write([]byte(s + "\n"))
+	}
+	return fmt.Sprintf("%d-%s", c, account.Short(hex.EncodeToString(h.Sum(nil))))
 }
 
 // doneSplits are the splits of certificates that are done; those behind a segment are.

@@ -21,7 +21,7 @@ type TakenOut struct {
 	N int64
 	// Time is when it was over, by the clock of the host that carried it out.
 	Time time.Time
-	// Files are what it took out, as partition and name of the visible file.
+	// Files are what it took out, as partition and name of the visible file; of replacements, the staged file's without its suffix.
 	Files map[string]bool
 }
 
@@ -47,7 +47,7 @@ func readTakenOut(e env.Env, store fs.FS, root, job string) (out []TakenOut, seg
 	if err := t.state.ApplyAll(entries); err != nil {
 		return nil, t.state.SegmentN, err
 	}
-	r := takenOut{files: map[string][]account.File{}, begun: map[string]*Superseding{}}
+	r := takenOut{files: map[string][]account.File{}, staged: map[string][]string{}, begun: map[string]*Superseding{}}
 	for _, a := range t.archives() {
 		if err := t.archived(a, r.visit); err != nil {
 			return nil, t.state.SegmentN, err
@@ -67,8 +67,10 @@ func readTakenOut(e env.Env, store fs.FS, root, job string) (out []TakenOut, seg
 // takenOut is one reading under way.
 type takenOut struct {
 	files map[string][]account.File // of certificates by their hash
-	begun map[string]*Superseding
-	out   []TakenOut
+	// staged are the replacements that repairs of such files name, as partition and name.
+	staged map[string][]string
+	begun  map[string]*Superseding
+	out    []TakenOut
 }
 
 func (r *takenOut) visit(e log.Entry) error {
@@ -79,6 +81,16 @@ func (r *takenOut) visit(e log.Entry) error {
 			return err
 		}
 		r.files[e.SHA256] = c.Files
+	case account.KindRepair: // its staged file is taken out under a name of its own
+		var x account.Repair
+		if err := decode(e, &x); err != nil {
+			return err
+		}
+		for i := range r.files[x.Certificate] {
+			if f := &r.files[x.Certificate][i]; f.Final == x.Final {
+				r.staged[x.Certificate] = append(r.staged[x.Certificate], path.Join(f.Partition, replacementStem(x.Staged)))
+			}
+		}
 	case account.KindSupersede:
 		x := &Superseding{Hash: e.SHA256, N: e.N}
 		if err := decode(e, &x.Supersede); err != nil {
@@ -99,6 +111,9 @@ func (r *takenOut) visit(e log.Entry) error {
 			for i := range r.files[h] {
 				f := &r.files[h][i]
 				out.Files[path.Join(f.Partition, path.Base(f.Final))] = true
+			}
+			for _, name := range r.staged[h] {
+				out.Files[name] = true
 			}
 		}
 		r.out = append(r.out, out)

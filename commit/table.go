@@ -59,6 +59,10 @@ type Variant struct {
 	// RepairUnsynced reports a repair before it is durable, RepairNewName places replacements under names of their own, RepairIgnoresRewind places
 	// them whatever was taken out of the chain.
 	RepairUnsynced, RepairNewName, RepairIgnoresRewind bool
+	// RewindSkipsStaged leaves replacements that are staged where they are.
+	RewindSkipsStaged bool
+	// NumberFences takes an entry that stands behind others than this process's for a reason to stop, whatever it says.
+	NumberFences bool
 	// NoKeep and NoSupersede leave the table's entries of a rewind out; WithdrawUnsynced does not make its moves durable.
 	NoKeep, NoSupersede, WithdrawUnsynced bool
 	// CertificateLast appends the certificate after the renames.
@@ -645,17 +649,26 @@ func (t *Table) damaged(f *account.File) error {
 
 // acceptLost lets a loss pass that a person has accepted, and else makes it the job's end.
 func (t *Table) acceptLost(c *Certified, lost []account.File) error {
-	if len(lost) == 0 || len(c.Accepted) > 0 || t.variant.LostGoesOn {
+	open := false
+	for i := range lost {
+		open = open || !c.accepted(lost[i].Final)
+	}
+	if !open || t.variant.LostGoesOn {
 		return nil
 	}
-	id := LossID(c.Checkpoint, c.Hash)
+	id := LossID(c.Checkpoint, c.Hash, lost)
 	for _, a := range t.owner.Accept {
 		if a != id {
 			continue
 		}
-		return t.append(account.KindAccept, account.Accept{LogID: t.owner.LogID, Checkpoint: c.Checkpoint, Certificate: c.Hash, ID: id,
+		return t.append(account.KindAccept, account.Accept{LogID: t.owner.LogID, Checkpoint: c.Checkpoint, Certificate: c.Hash, ID: id, Files: finals(lost),
 			Who: t.owner.AcceptWho, Why: "--accept-lost", Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
 	}
+	return t.lossError(c, lost, id)
+}
+
+// lossError names what is lost and both ways out.
+func (t *Table) lossError(c *Certified, lost []account.File, id string) error {
 	var b strings.Builder
 	rows := int64(0)
 	for _, f := range lost {
@@ -664,9 +677,23 @@ func (t *Table) acceptLost(c *Certified, lost []account.File) error {
 		for _, o := range f.Offsets {
 			fmt.Fprintf(&b, "\n        %s offsets %s", o.Split, o.Set)
 		}
+		for _, r := range t.state.Mended.Repairs(c.Hash, f.Final) {
+			fmt.Fprintf(&b, "\n        %s began to repair it on %s, %s; its replacement is not in its place", r.Who, r.Host, r.Time.Format(time.RFC3339))
+		}
 	}
 	return fault.Lostf("%d of %d files that checkpoint %d promises to table %s are in neither place, %d rows%s", len(lost), len(c.Files), c.Checkpoint, t.root, rows, b.String()).
-		WithHint("the other files of the checkpoint are committed; find out what removed these, or go on without their rows: --accept-lost %s", id)
+		WithHint("the other files of the checkpoint are committed. Find out what removed these (staunch trace FILE.sql --checkpoint %d); then get their rows back (staunch audit FILE.sql "+
+			"--repair) and start again, or go on without them: --accept-lost %s", c.Checkpoint, id)
+}
+
+// finals are the final paths of files, sorted.
+func finals(files []account.File) []string {
+	var out []string
+	for i := range files {
+		out = append(out, files[i].Final)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // makeFolders makes the targets' folders and makes them durable before anything is moved there: a rename whose target folder is lost in a power

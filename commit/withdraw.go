@@ -36,7 +36,7 @@ func (t *Table) Withdraw() (*Withdrawn, error) {
 		return nil, nil
 	}
 	out := &Withdrawn{Checkpoints: len(x.Certificates), Dir: path.Join(t.root, "_superseded", strconv.FormatInt(x.N, 10))}
-	w := &withdrawal{t: t, out: out, declared: map[string]bool{}, to: map[string]bool{}, from: map[string]bool{}}
+	w := &withdrawal{t: t, out: out, declared: map[string]bool{}, replaced: map[string]bool{}, to: map[string]bool{}, from: map[string]bool{}}
 	if err := t.superseded(x, w.certificate); err != nil {
 		return nil, err
 	}
@@ -50,6 +50,7 @@ func (t *Table) Withdraw() (*Withdrawn, error) {
 		return nil, err
 	}
 	out.Declared = slices.Sorted(maps.Keys(w.declared))
+	out.Gone = slices.DeleteFunc(out.Gone, func(final string) bool { return w.replaced[final] })
 	r := account.Rewound{LogID: t.owner.LogID, Epoch: t.owner.Epoch, Supersede: x.Hash, Moved: out.Moved, Gone: out.Gone, Time: t.env.Now().UTC()}
 	if err := t.append(account.KindRewound, r, t.stillOurs, log.Fenced); err != nil {
 		return nil, err
@@ -60,16 +61,18 @@ func (t *Table) Withdraw() (*Withdrawn, error) {
 }
 
 // superseded visits the certificates that x takes out, the newest first: those in the log, then those in its archives.
-func (t *Table) superseded(x *Superseding, visit func(*Certified) error) error {
+// m has the repairs that stand behind the certificate, those of files that it names among them.
+func (t *Table) superseded(x *Superseding, visit func(c *Certified, m []*Mended) error) error {
 	left := map[string]bool{}
 	for _, h := range x.Certificates {
 		left[h] = true
 	}
+	behind := []*Mended{&t.state.Mended}
 	some := func(certs []*Certified) error {
 		for _, c := range slices.Backward(certs) {
 			if left[c.Hash] {
 				delete(left, c.Hash)
-				if err := visit(c); err != nil {
+				if err := visit(c, behind); err != nil {
 					return err
 				}
 			}
@@ -87,6 +90,7 @@ func (t *Table) superseded(x *Superseding, visit func(*Certified) error) error {
 		if err != nil {
 			return err
 		}
+		behind = append(behind, &st.Mended)
 		if err := some(st.Certificates); err != nil {
 			return err
 		}
@@ -103,37 +107,49 @@ type withdrawal struct {
 	t        *Table
 	out      *Withdrawn
 	declared map[string]bool
+	// replaced are final names of files whose replacement was moved.
+	replaced map[string]bool
 	// nowhere are files to be looked for a second time.
 	nowhere []*taking
 	// to and from are the folders whose entries change.
 	to, from map[string]bool
 }
 
-// taking is a file on its way out.
+// taking is a file on its way out, or the replacement that a repair staged for it: that one leaves its two places under a name of its own, behind
+// the file itself. [Else a repair that sleeps before its rename would put it into the table afterwards.]
 type taking struct {
-	f    *account.File
-	dir  string // under _superseded
-	m    protocol.Withdraw
-	ask  protocol.Ask
-	last error
+	f           *account.File
+	replacement bool
+	dir         string // under _superseded
+	stem        string // of its names there
+	m           protocol.Withdraw
+	ask         protocol.Ask
+	last        error
 }
 
 // certificate takes the files of one certificate out.
-func (w *withdrawal) certificate(c *Certified) error {
+func (w *withdrawal) certificate(c *Certified, behind []*Mended) error {
 	for p := range c.Committed {
 		w.declared[p] = true
 	}
-	if err := w.makeFolders(c.Files); err != nil {
+	files := slices.Clip(c.Files)
+	for i := range c.Files {
+		files = append(files, w.replacements(c, &c.Files[i], behind)...)
+	}
+	if err := w.makeFolders(files); err != nil {
 		return err
 	}
-	for i := range c.Files {
-		f := &c.Files[i]
+	for i := range files {
+		f := &files[i]
 		for _, p := range []string{f.Pending, f.Final} {
 			if !strings.HasPrefix(p, w.t.root+"/") {
 				return fault.New(fault.Damage, "table %s: the certificate of checkpoint %d names %s, which is outside: nothing was moved", w.t.root, c.Checkpoint, p)
 			}
 		}
-		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition)}
+		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition), stem: path.Base(f.Final), replacement: i >= len(c.Files)}
+		if k.replacement {
+			k.stem = replacementStem(f.Pending)
+		}
 		k.m.V = w.t.variant.File
 		k.ask = k.m.Start()
 		over, err := w.take(k, true)
@@ -146,6 +162,24 @@ func (w *withdrawal) certificate(c *Certified) error {
 		failpoint.Hit(failpoint.RewindMovedOne)
 	}
 	return nil
+}
+
+// replacements are those that repairs staged for a file, as files on their way to its final place.
+func (w *withdrawal) replacements(c *Certified, f *account.File, behind []*Mended) (list []account.File) {
+	if w.t.variant.RewindSkipsStaged {
+		return nil
+	}
+	for _, m := range behind {
+		for _, r := range m.Repairs(c.Hash, f.Final) {
+			list = append(list, account.File{Pending: r.Staged, Final: f.Final, Partition: f.Partition})
+		}
+	}
+	return list
+}
+
+// replacementStem is what the names of a staged replacement begin with under _superseded.
+func replacementStem(staged string) string {
+	return strings.TrimSuffix(path.Base(staged), account.PendingSuffix)
 }
 
 // again looks again for what was nowhere, after one pause for all of them, until nothing is left.
@@ -176,7 +210,7 @@ func (w *withdrawal) take(k *taking, postpone bool) (over bool, err error) {
 		if t.variant.File.OneName {
 			suffix = ""
 		}
-		n := path.Base(f.Final) + suffix
+		n := k.stem + suffix
 		if k.m.Name > 1 {
 			n += "." + strconv.Itoa(k.m.Name)
 		}
@@ -211,10 +245,14 @@ func (w *withdrawal) take(k *taking, postpone bool) (over bool, err error) {
 			}
 			env.Sleep(t.env, k.m.Delay)
 		case protocol.IsMoved:
-			w.out.Moved++
+			if w.replaced[f.Final] = w.replaced[f.Final] || k.replacement; !k.replacement {
+				w.out.Moved++
+			}
 			return true, nil
 		case protocol.IsGone:
-			w.out.Gone = append(w.out.Gone, f.Final)
+			if !k.replacement {
+				w.out.Gone = append(w.out.Gone, f.Final)
+			}
 			return true, nil
 		default:
 			return false, fault.New(fault.Transient, "move %s and %s to %s: %w", f.Pending, f.Final, k.dir, last)
