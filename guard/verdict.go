@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Level says how good a window is.
+type Level uint8
+
+// The levels.
+const (
+	Pass Level = iota
+	Warn
+	Fail
+)
+
+// Needs is what the job takes in the worst case from the reading of a record to its commit, if nothing but that one checkpoint fails.
+type Needs struct {
+	// Interval between checkpoints, Timeout of one, Restart the longest wait before a restart.
+	Interval, Timeout, Restart time.Duration
+}
+
+// Total is the sum.
+func (n Needs) Total() time.Duration { return n.Interval + n.Timeout + n.Restart }
+
+// String shows the sum and its parts.
+func (n Needs) String() string {
+	return fmt.Sprintf("%s (interval %s + time-out %s + wait before a restart %s)", Span(n.Total()), Span(n.Interval), Span(n.Timeout), Span(n.Restart))
+}
+
+// Judge says how good a window is for a job with these needs that is stopped now, or is about to be, and why.
+func (a *Alarms) Judge(w *Window, needs Needs, now time.Time) (Level, string) {
+	switch {
+	case w.Blind:
+		return Warn, w.Unknown
+	case len(w.Gone) > 0:
+		return Fail, w.goneText() + "; a start stops with that, and goes on only with 'properties.auto.offset.reset', which counts them as skipped"
+	case w.Never() && w.Unknown != "":
+		return Warn, w.Unknown + "; how long records stay is not known"
+	case w.Never():
+		return Pass, w.neverText()
+	case w.Keeps < needs.Total():
+		return Warn, fmt.Sprintf("%s; only %s are kept (%s), and one checkpoint that fails takes up to %s: lengthen what is kept, or shorten 'execution.checkpointing.timeout'",
+			w.leftText(now), Span(w.Keeps), w.Because, needs)
+	case a.Low(w, now) || w.Left(now) < needs.Total():
+		return Warn, fmt.Sprintf("%s; %s are kept: start the job, find out what holds it back (%s), or lengthen what is kept", w.leftText(now), Span(w.Keeps),
+			"docs/operations/loss-window.md")
+	case w.Unknown != "":
+		return Warn, w.leftText(now) + "; " + w.Unknown
+	}
+	return Pass, w.leftText(now) + w.mayStop(now)
+}
+
+// mayStop says until when the job may be down.
+func (w *Window) mayStop(now time.Time) string {
+	if w.Measured { // a rate is no promise
+		return fmt.Sprintf("; stopped now, the job may stay so for about %s", Span(w.Left(now)))
+	}
+	return fmt.Sprintf("; stopped now, the job may stay so until %s", w.Until.UTC().Format(time.RFC3339))
+}
+
+// neverText says that nothing leaves by itself.
+func (w *Window) neverText() string {
+	if w.Compacted {
+		return "nothing leaves by age or size; older values of a key leave by compaction, which is counted as gaps"
+	}
+	return "nothing leaves by age or size"
+}
+
+// leftText says what leaves first, and when.
+func (w *Window) leftText(now time.Time) string {
+	var b strings.Builder
+	about := ""
+	if w.Measured {
+		about = "about "
+	}
+	left := Span(w.Left(now))
+	switch {
+	case w.Kind == Files && w.File != "":
+		fmt.Fprintf(&b, "%s is removed in %s at the earliest (%s)", w.File, left, w.Because)
+	case w.Kind == Files:
+		fmt.Fprintf(&b, "files that are not visible yet are removed in %s at the earliest (%s)", left, w.Because)
+	case w.Behind == 0:
+		fmt.Fprintf(&b, "everything is committed; what comes now stays %s%s (%s)", about, left, w.Because)
+	case w.Next:
+		fmt.Fprintf(&b, "what comes to %s now stays %s%s (%s); %d offsets of other partitions are not committed, and stay longer", w.Split, about, left, w.Because, w.Behind)
+	default:
+		fmt.Fprintf(&b, "offset %d of %s may leave in %s%s (%s); %d offsets are not committed", w.Position, w.Split, about, left, w.Because, w.Behind)
+	}
+	return b.String()
+}
+
+// shown bounds how many ranges a text names.
+const shown = 8
+
+// goneText names what is lost.
+func (w *Window) goneText() string { return GoneText(w.Gone) }
+
+// GoneText counts what is lost and names the ranges, both ends included.
+func GoneText(gone []Gone) string {
+	var n int64
+	var names []string
+	for i, g := range gone {
+		n += g.To - g.From
+		if i < shown {
+			names = append(names, fmt.Sprintf("%s from %d to %d (%d)", g.Split, g.From, g.To-1, g.To-g.From))
+		}
+	}
+	if more := len(gone) - shown; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more partitions", more))
+	}
+	return fmt.Sprintf("%d offsets that no completed checkpoint has are gone: %s", n, strings.Join(names, ", "))
+}
+
+// Text says what leaves first, and when; or what is gone.
+func (w *Window) Text(now time.Time) string {
+	switch {
+	case w.Blind:
+		return w.Unknown
+	case len(w.Gone) > 0:
+		return w.goneText()
+	case w.Never():
+		return w.neverText()
+	}
+	return w.leftText(now)
+}
