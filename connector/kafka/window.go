@@ -1,0 +1,79 @@
+package kafka
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"staunch/connector"
+	"staunch/fault"
+)
+
+// Window implements connector.Windowed.
+func (s *source) Window(sp connector.Split) (from, to int64, err error) {
+	var st splitState
+	if err := json.Unmarshal(sp.State, &st); err != nil {
+		return 0, 0, fault.New(fault.Damage, "state of split '%s' cannot be read: %v", sp.ID, err)
+	}
+	if st.Stop == nil {
+		return sp.Position, -1, nil
+	}
+	return sp.Position, *st.Stop, nil
+}
+
+// Narrow implements connector.Windowed.
+func (s *source) Narrow(sp connector.Split, from, to int64) (connector.Split, error) {
+	var st splitState
+	if err := json.Unmarshal(sp.State, &st); err != nil {
+		return sp, fault.New(fault.Damage, "state of split '%s' cannot be read: %v", sp.ID, err)
+	}
+	st.Earliest = st.Earliest && from == sp.Position
+	st.Stop = &to
+	state, err := json.Marshal(st)
+	return connector.Split{ID: sp.ID, Position: from, State: state}, err
+}
+
+// Stand implements connector.Watched.
+func (s *source) Stand(ctx connector.Context) (out connector.Stand, err error) {
+	e, err := s.newEnumerator(ctx, nil)
+	if err != nil {
+		return out, err
+	}
+	defer e.Close()
+	out = connector.Stand{Ends: map[string]int64{}, Group: s.group, Committed: map[string]int64{}}
+	err = e.retry(s.limits.apiTimeout, "ask where "+strings.Join(s.topics, ", ")+" stands", func(ctx context.Context) error {
+		topics, err := e.topics(ctx, false)
+		if err != nil {
+			return err
+		}
+		ends, err := e.adm.ListEndOffsets(ctx, topics.Names()...)
+		if err != nil {
+			return err
+		}
+		for topic, list := range ends {
+			for p, o := range list {
+				if o.Err != nil {
+					return o.Err
+				}
+				out.Ends[splitID(topic, p)] = o.Offset
+			}
+		}
+		if s.group == "" {
+			return nil
+		}
+		committed, err := e.adm.FetchOffsetsForTopics(ctx, s.group, topics.Names()...)
+		if err != nil {
+			return err
+		}
+		for topic, list := range committed {
+			for p, o := range list {
+				if o.Err != nil {
+					return o.Err
+				}
+				out.Committed[splitID(topic, p)] = o.At
+			}
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,74 @@
+package drill
+
+import "slices"
+
+// Fault is what goes wrong at one step.
+type Fault string
+
+// The faults. "Done" means that the store carries the call out.
+const (
+	// KillBefore and KillAfter end the process by SIGKILL before or after the call; of a write half of the bytes arrive.
+	KillBefore Fault = "kill-before"
+	KillAfter  Fault = "kill-after"
+	// Unanswered and DoneUnanswered: the store does not answer, the call was not done or was done.
+	Unanswered     Fault = "no-answer"
+	DoneUnanswered Fault = "done-no-answer"
+	// DoneFalse answers "false" although it was done, as HDFS's rename of a repeated request does.
+	DoneFalse Fault = "done-false"
+	// DoneError answers an error that says nothing although it was done; of a write half of the bytes arrive.
+	DoneError Fault = "done-error"
+	// Late answers nothing and is done a little later, in the same process; LateNextLife kills the process and is done while the next one works.
+	Late         Fault = "late"
+	LateNextLife Fault = "kill-late"
+	// Twice does the call twice and gives the second answer; Again does it, and once more later.
+	Twice Fault = "twice"
+	Again Fault = "again-late"
+	// Taken: somebody else deletes the file that is about to be renamed.
+	Taken Fault = "taken"
+)
+
+// Faults are all, the plainest first.
+var Faults = []Fault{KillAfter, KillBefore, DoneUnanswered, Unanswered, DoneFalse, DoneError, Late, LateNextLife, Twice, Again, Taken}
+
+// Explain says what a fault does, for people.
+func (f Fault) Explain() string {
+	return map[Fault]string{
+		KillBefore:     "kill -9 just before the call",
+		KillAfter:      "kill -9 just after the call (of a write: half of the bytes arrived)",
+		Unanswered:     "the store does not answer, the call was not done",
+		DoneUnanswered: "the store does not answer, though the call was done",
+		DoneFalse:      "the store answers false, though the call was done",
+		DoneError:      "the store answers an error, though the call was done",
+		Late:           "the store does not answer, and does the call a few calls later",
+		LateNextLife:   "kill -9, and the store does the call while the next process works",
+		Twice:          "the store does the call twice and gives the second answer",
+		Again:          "the store does the call, and once more later",
+		Taken:          "another client deletes the file first; the job has to stop and name it",
+	}[f]
+}
+
+// possible gives the faults that can meet a step.
+func possible(k Key) []Fault {
+	switch k.Op {
+	case OpAppend:
+		return without(Faults, Taken)
+	case OpRename:
+		if k.Place == PlacePending {
+			return Faults
+		}
+		return without(Faults, Taken)
+	case OpCreate:
+		return without(Faults, Taken, DoneFalse, KillBefore)
+	case OpMkdir, OpDelete, OpRmdir:
+		return without(Faults, Taken, KillBefore)
+	case OpWrite:
+		return []Fault{KillAfter, Unanswered, DoneError}
+	case OpSync, OpClose, OpSyncDir:
+		return []Fault{KillAfter, DoneUnanswered, Unanswered, DoneError}
+	}
+	return []Fault{Unanswered, DoneError} // reads
+}
+
+func without(list []Fault, out ...Fault) []Fault {
+	return slices.DeleteFunc(slices.Clone(list), func(f Fault) bool { return slices.Contains(out, f) })
+}
