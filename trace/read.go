@@ -149,7 +149,7 @@ func (t *Trace) finish() {
 		if e.Op == Dropped {
 			t.Dropped += e.Files
 		}
-		if i > 0 && t.Entries[i-1].Epoch == e.Epoch {
+		if i > 0 && t.Entries[i-1].Epoch == e.Epoch && e.Epoch > 0 { // an operator's process begins anywhere
 			t.Missing += e.N - t.Entries[i-1].N - 1
 		}
 	}

@@ -117,9 +117,11 @@ type Header struct {
 	Version int           `json:"staunch_trace"`
 	Job     string        `json:"job"`
 	Epoch   account.Epoch `json:"epoch"`
-	Host    string        `json:"host"`
-	PID     int           `json:"pid"`
-	User    string        `json:"user,omitempty"`
+	// As is what a process did that was no attempt of the job (its Epoch is 0).
+	As   string `json:"as,omitempty"`
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+	User string `json:"user,omitempty"`
 	// First is the number of the first record, Behind that of the one behind the last.
 	First  int64 `json:"from"`
 	Behind int64 `json:"to"`

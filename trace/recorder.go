@@ -59,6 +59,8 @@ type Recorder struct {
 
 	mu    sync.Mutex
 	epoch account.Epoch
+	// as is what an operator's process does, empty in an attempt.
+	as    string
 	ended bool
 	// closing: what comes is the last of it.
 	closing bool
@@ -116,6 +118,26 @@ func (r *Recorder) Begin(e account.Epoch) {
 	r.Add(Record{Op: Begin, Task: NoTask, Note: fmt.Sprintf("epoch %d, host %s, pid %d, user %s", e, r.opt.Host, r.opt.PID, r.opt.User)})
 	r.Flush()
 }
+
+// Operate begins to write the records of a process that is no attempt of the job but an operator's, such as a repair. Its numbers begin where those of no
+// other process do, and it removes nothing of the trace.
+func (r *Recorder) Operate(as string) {
+	if r == nil {
+		return
+	}
+	var b [2]byte
+	r.opt.Env.Rand(b[:])
+	first := r.now()<<10 | int64(b[0])<<2 | int64(b[1])>>6
+	r.mu.Lock()
+	r.as, r.listed = as, true
+	r.from, r.next, r.flushedTo = first, first+r.next, first
+	r.mu.Unlock()
+	r.Add(Record{Op: Begin, Task: NoTask, Note: fmt.Sprintf("%s by %s, host %s, pid %d", as, r.opt.User, r.opt.Host, r.opt.PID)})
+	r.Flush()
+}
+
+// begun reports whether it is known whose the records are. REQUIRES: mu.
+func (r *Recorder) begun() bool { return r.epoch != 0 || r.as != "" }
 
 // Attempt sets the number of restarts that records get from here on.
 func (r *Recorder) Attempt(n int) {
@@ -176,7 +198,7 @@ func (r *Recorder) Flush() (wait func(d time.Duration) bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.epoch == 0 || r.flushed == len(r.buf) {
+	if !r.begun() || r.flushed == len(r.buf) {
 		return func(time.Duration) bool { return true }
 	}
 	s := r.opt.Env.NewSignal()
@@ -250,7 +272,7 @@ func (r *Recorder) full() bool {
 
 // work starts the writing activity unless it runs. REQUIRES: mu.
 func (r *Recorder) work() {
-	if r.working || r.epoch == 0 {
+	if r.working || !r.begun() {
 		return
 	}
 	r.working = true
@@ -301,7 +323,7 @@ func (r *Recorder) piece() (p piece, ok bool) {
 		p.From, at = r.from, 0
 	}
 	// A Header is numbers and texts: it always encodes.
-	head, _ := json.Marshal(Header{Version: Version, Job: r.opt.Job, Epoch: r.epoch, Host: r.opt.Host, PID: r.opt.PID, User: r.opt.User,
+	head, _ := json.Marshal(Header{Version: Version, Job: r.opt.Job, Epoch: r.epoch, As: r.as, Host: r.opt.Host, PID: r.opt.PID, User: r.opt.User,
 		First: p.From, Behind: p.To})
 	p.body = append(append(head, '\n'), r.buf[at:]...)
 	return p, true

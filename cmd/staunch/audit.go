@@ -17,6 +17,8 @@ import (
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fs"
+	"staunch/plan"
+	"staunch/repair"
 )
 
 const keySuccessName = "sink.partition-commit.success-file.name"
@@ -30,16 +32,16 @@ type auditTarget struct {
 
 func auditCmd() *cobra.Command {
 	f := &scriptFlags{}
-	output, columns, fast, broker, repair := "", "", false, false, false
+	output, columns, fast, broker, mend := "", "", false, false, repairFlags{}
 	c := &cobra.Command{
-		Use:   "audit FILE.sql|TABLE_PATH",
+		Use:   "audit FILE.sql|TABLE_PATH [--repair]",
 		Short: "prove from a table's own log and files that nothing is missing and nothing is there twice",
 		Long: "Reads the log of every job in the table's folder and every file that it names: chain of certificates, offset ranges, accounts,\n" +
 			"offset sets, lengths, hashes, footers; and looks for files that nobody named. Of a statement file all filesystem tables that it\n" +
 			"writes are audited. Nothing is changed; jobs may run meanwhile. Exit code 1 if anything is wrong.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, later := range []string{"columns", "against-broker", "repair"} {
+			for _, later := range []string{"columns", "against-broker"} {
 				if c.Flags().Changed(later) {
 					return &exitError{exitUsage, fmt.Errorf("audit --%s is not there yet", later)}
 				}
@@ -47,13 +49,19 @@ func auditCmd() *cobra.Command {
 			if output != "text" && output != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
 			}
-			targets, err := auditTargets(f, args[0])
+			if err := mend.check(args[0]); err != nil {
+				return err
+			}
+			targets, script, err := auditTargets(f, args[0])
 			if err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return auditAll(ctx, os.Stdout, targets, fast, output)
+			if mend.repair {
+				return mend.run(ctx, os.Stdout, f, script, targets, fast, output)
+			}
+			return auditAll(ctx, os.Stdout, targets, fast, output, nil)
 		},
 	}
 	f.add(c)
@@ -61,25 +69,25 @@ func auditCmd() *cobra.Command {
 	c.Flags().StringVar(&output, "output", "text", "text or json")
 	c.Flags().StringVar(&columns, "columns", "", "audit another tool's table by its partition and offset columns (not there yet)")
 	c.Flags().BoolVar(&broker, "against-broker", false, "compare with the topic (not there yet)")
-	c.Flags().BoolVar(&repair, "repair", false, "write lost files again (not there yet)")
+	mend.add(c)
 	return c
 }
 
-// auditTargets finds the tables: a folder, or the filesystem tables that a statement file writes.
-func auditTargets(f *scriptFlags, arg string) ([]auditTarget, error) {
+// auditTargets finds the tables: a folder, or the filesystem tables that a statement file writes, which is given too.
+func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, error) {
 	if !strings.HasSuffix(strings.ToLower(arg), ".sql") {
 		store, root, err := f.stores().Resolve(arg)
 		if err != nil {
-			return nil, &exitError{exitUsage, err}
+			return nil, nil, &exitError{exitUsage, err}
 		}
 		if info, err := store.Stat(root); err == nil && !info.Dir {
-			return nil, &exitError{exitUsage, fmt.Errorf("%s is neither a table's folder nor a statement file (.sql)", arg)}
+			return nil, nil, &exitError{exitUsage, fmt.Errorf("%s is neither a table's folder nor a statement file (.sql)", arg)}
 		}
-		return []auditTarget{{store: store, root: root}}, nil
+		return []auditTarget{{store: store, root: root}}, nil, nil
 	}
 	s, _, err := f.load(arg, newCollector(nil).sink)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var out []auditTarget
 	seen := map[string]bool{}
@@ -98,13 +106,13 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, &exitError{exitUsage, fmt.Errorf("%s writes no filesystem table: there is nothing to audit", arg)}
+		return nil, nil, &exitError{exitUsage, fmt.Errorf("%s writes no filesystem table: there is nothing to audit", arg)}
 	}
-	return out, nil
+	return out, s, nil
 }
 
-// auditAll audits the tables and writes the reports.
-func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bool, output string) error {
+// auditAll audits the tables and writes the reports; in JSON together with those of a repair before, which may be nil.
+func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bool, output string, repairs []*repair.Report) error {
 	reports := []*audit.Report{}
 	wrong := int64(0)
 	for i, t := range targets {
@@ -127,7 +135,11 @@ func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bo
 	if output == "json" {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"tables": reports, "problems": wrong}); err != nil {
+		all := map[string]any{"tables": reports, "problems": wrong}
+		if repairs != nil {
+			all["repairs"] = repairs
+		}
+		if err := e.Encode(all); err != nil {
 			return &exitError{exitFailed, err}
 		}
 	}

@@ -34,7 +34,7 @@ func TestAuditTargets(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(auditSQL, "DIR", dir)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	targets, err := auditTargets(&scriptFlags{logFormat: "text"}, file)
+	targets, _, err := auditTargets(&scriptFlags{logFormat: "text"}, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,27 +43,27 @@ func TestAuditTargets(t *testing.T) {
 	}
 	for _, bad := range []string{dir + "/missing.sql", "hdfs://a/b"} {
 		var x *exitError
-		if _, err := auditTargets(&scriptFlags{logFormat: "text"}, bad); !errors.As(err, &x) || x.code != exitUsage {
+		if _, _, err := auditTargets(&scriptFlags{logFormat: "text"}, bad); !errors.As(err, &x) || x.code != exitUsage {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	if err := os.WriteFile(dir+"/text", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := auditTargets(&scriptFlags{}, dir+"/text"); err == nil {
+	if _, _, err := auditTargets(&scriptFlags{}, dir+"/text"); err == nil {
 		t.Error("a file is taken for a table")
 	}
 }
 
 func TestAuditOutput(t *testing.T) {
 	dir := t.TempDir()
-	targets, err := auditTargets(&scriptFlags{}, dir)
+	targets, _, err := auditTargets(&scriptFlags{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	var x *exitError
-	if err := auditAll(context.Background(), &out, targets, false, "json"); !errors.As(err, &x) || x.code != exitFailed {
+	if err := auditAll(context.Background(), &out, targets, false, "json", nil); !errors.As(err, &x) || x.code != exitFailed {
 		t.Errorf("a folder without a log: %v", err)
 	}
 	var got struct {
@@ -74,7 +74,7 @@ func TestAuditOutput(t *testing.T) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	out.Reset()
-	if err := auditAll(context.Background(), &out, targets, false, "text"); err == nil || !strings.Contains(out.String(), "PROBLEM no-log") {
+	if err := auditAll(context.Background(), &out, targets, false, "text", nil); err == nil || !strings.Contains(out.String(), "PROBLEM no-log") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	for _, args := range [][]string{{"audit", dir, "--columns", "part,off"}, {"audit", dir, "--repair"}, {"audit", dir, "--output", "xml"}} {

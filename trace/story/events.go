@@ -148,7 +148,7 @@ func (t *teller) wantedAudit(e *namenode.Event) bool {
 }
 
 func eventOf(e *trace.Entry) Event {
-	x := Event{Time: at(e.Record.Time), From: "trace", Job: e.Job, Epoch: e.Epoch, Attempt: e.Attempt, Checkpoint: e.Checkpoint, Op: string(e.Op), Path: e.Path, To: e.To,
+	x := Event{Time: at(e.Record.Time), From: "trace", Job: e.Job, Who: e.As, Epoch: e.Epoch, Attempt: e.Attempt, Checkpoint: e.Checkpoint, Op: string(e.Op), Path: e.Path, To: e.To,
 		Outcome: e.Outcome.String(), TookMicros: e.Took.Microseconds(), Bytes: e.Bytes, Files: e.Files, Error: e.Error, Note: e.Note}
 	if e.Task != trace.NoTask {
 		k := e.Task

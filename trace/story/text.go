@@ -253,7 +253,9 @@ func (t *text) events() {
 func (t *text) event(e *Event) {
 	who := e.Who
 	if e.From == "trace" {
-		who = fmt.Sprintf("epoch %d", e.Epoch)
+		if who == "" {
+			who = fmt.Sprintf("epoch %d", e.Epoch)
+		}
 		if e.Attempt > 0 {
 			who += fmt.Sprintf(".%d", e.Attempt)
 		}
