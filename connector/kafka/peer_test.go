@@ -45,6 +45,10 @@ func TestPeerOffsetsLost(t *testing.T) { b, topic := peer(t); offsetsLost(t, b, 
 
 func TestPeerRecreated(t *testing.T) { b, topic := peer(t); recreatedTopic(t, b, topic) }
 
+func TestPeerInspect(t *testing.T) { b, topic := peer(t); inspected(t, b, topic) }
+
+func TestPeerInspectCompacted(t *testing.T) { b, topic := peer(t); inspectCompacted(t, b, topic, cleaner) }
+
 // cleaner gives the broker's log cleaner, which runs by itself and gives no notice, time to run.
 func cleaner() { <-time.After(500 * time.Millisecond) }
 
