@@ -1,0 +1,59 @@
+package foreign
+
+import (
+	"path"
+	"strings"
+)
+
+// connectName is what Kafka Connect's HDFS sink puts into a file's name: topic+partition+first offset+last offset.extension.
+type connectName struct {
+	key         splitKey
+	first, last int64
+}
+
+// parseConnect reads a name. why says in what it is not of that form, "" if it is.
+func parseConnect(name string) (n connectName, why string) {
+	parts := strings.Split(name, "+")
+	if len(parts) < 3 {
+		return n, "it is not topic+partition+first+last.extension"
+	}
+	// A topic has no plus.
+	numbers := parts[1:]
+	end, _, _ := strings.Cut(numbers[len(numbers)-1], ".")
+	numbers[len(numbers)-1] = end
+	v := make([]int64, len(numbers))
+	for i, text := range numbers {
+		var ok bool
+		if v[i], ok = digits([]byte(text)); !ok {
+			return n, "\"" + text + "\" is no number"
+		}
+	}
+	switch {
+	case len(v) == 2:
+		return n, "it has the first offset only (as S3 and GCS sinks name files): where it ends stands in the file; use --columns"
+	case len(v) > 3:
+		return n, "it is not topic+partition+first+last.extension"
+	case parts[0] == "":
+		return n, "it has no topic"
+	case v[0] > 1<<31-1 || v[2] < v[1] || v[2] == 1<<63-1:
+		return n, "its offsets end before they begin, or are too large"
+	}
+	return connectName{splitKey{parts[0], int32(v[0])}, v[1], v[2]}, ""
+}
+
+// connectRows takes a file's offsets from its name.
+func connectRows(file string, rows *fileRows) error {
+	n, why := parseConnect(path.Base(file))
+	if why != "" {
+		return &nameError{why}
+	}
+	s := rows.split(rows.topic([]byte(n.key.topic)), n.key.part)
+	s.rows += n.last - n.first + 1
+	rows.rows += n.last - n.first + 1
+	s.set.AddRun(n.first, n.last+1, &s.twice)
+	return nil
+}
+
+type nameError struct{ text string }
+
+func (n *nameError) Error() string { return n.text }

@@ -1,0 +1,437 @@
+package foreign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"staunch/audit/foreign/bitmap"
+	"staunch/connector"
+	"staunch/env"
+	"staunch/fs"
+)
+
+// Format is how data files are written.
+type Format string
+
+// The formats. Each: every file says it itself by its first bytes.
+const (
+	Each    Format = ""
+	Parquet Format = "parquet"
+	JSON    Format = "json"
+	CSVText Format = "csv"
+)
+
+// Options of an audit.
+type Options struct {
+	// Columns say where offsets stand; Names takes them from Kafka Connect's file names instead.
+	Columns Columns
+	Names   bool
+	Format  Format
+	CSV     CSV
+	// Readers is how many files are read at once; 0 means 2.
+	Readers int
+	// Broker is asked what stands at offsets that are missing; nil: nobody is asked.
+	Broker connector.Inspector
+	// Topic is the topic of all rows if Columns name none.
+	Topic string
+	// Group is the consumer group of the table's writer: what it has committed must be in the table.
+	Group string
+	// Complete: all that the topic has must be in the table.
+	Complete bool
+}
+
+// auditor is one audit under way.
+type auditor struct {
+	ctx   context.Context
+	env   env.Env
+	store fs.FS
+	root  string
+	opts  Options
+	seen  seen
+
+	mu      sync.Mutex
+	rep     *Report
+	splits  map[splitKey]*split
+	tooMany bool
+	// holders are the files that hold offsets which are there twice; more are left out.
+	holders []*holder
+	more    int64
+}
+
+// split is one topic partition of the table.
+type split struct {
+	rep        *Split
+	set, twice bitmap.Set
+}
+
+// listings is how often a table that gets new files is listed at most.
+const listings = 4
+
+// Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
+func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
+	root = path.Clean(root)
+	a := &auditor{ctx: ctx, env: e, store: store, root: root, opts: opts, seen: seen{}, splits: map[splitKey]*split{},
+		rep: &Report{Table: fs.URI(store, root), Time: e.Now().UTC(), Verdict: Clean, By: opts.Columns.String(), Splits: []*Split{}, Counts: map[Kind]int64{}}}
+	if opts.Names {
+		a.rep.By = "Kafka Connect's file names"
+	}
+	switch info, err := store.Stat(root); {
+	case errors.Is(err, fs.ErrNotExist):
+		a.rep.problem(Problem{Kind: NoRows, What: "the table's folder does not exist", Path: root, ToDo: "name the folder that the other tool writes to"})
+		return a.rep, nil
+	case err != nil:
+		return nil, fmt.Errorf("look at %s: %w", root, err)
+	case !info.Dir && !info.Symlink:
+		a.rep.problem(Problem{Kind: NoRows, What: "it is a file, not a table's folder", Path: root, ToDo: "name the folder that the other tool writes to"})
+		return a.rep, nil
+	}
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	if err := a.judge(); err != nil {
+		return nil, err
+	}
+	return a.rep, nil
+}
+
+// read reads all files, and lists the table again until nothing new comes.
+func (a *auditor) read() error {
+	told := int64(0)
+	for turn := range uint8(listings) {
+		before := int64(len(a.seen))
+		w := &walk{ctx: a.ctx, store: a.store, names: a.opts.Names, seen: a.seen, turn: turn, bad: a.folder}
+		if err := a.files(w, a.offsets); err != nil {
+			return err
+		}
+		a.rep.Hidden = w.hidden
+		fresh := int64(len(a.seen)) - before
+		if turn == 0 {
+			continue // always listed twice: a table that moved says something else
+		}
+		a.rep.Appeared += fresh
+		if gone := before - w.again - a.rep.Counts[FileVanished] - told; gone > 0 {
+			told += gone
+			a.rep.problem(Problem{Kind: TableMoved, What: plural(gone, "file was", "files were") + " read and has gone since: something compacts, expires or moves the table's files",
+				ToDo: "audit again when nothing moves files; gaps and doubles may come from this"})
+		}
+		if fresh == 0 {
+			return nil
+		}
+		if turn == listings-1 {
+			a.rep.problem(Problem{Kind: TableMoved, What: fmt.Sprintf("new files came with each of %d listings", listings), ToDo: "audit again when less is written; gaps may come from this"})
+		}
+	}
+	return nil
+}
+
+// folder reports a folder that cannot be listed.
+func (a *auditor) folder(dir, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rep.problem(Problem{Kind: FolderUnread, What: "a folder cannot be listed, its files are not in the account: " + why, Path: dir, ToDo: "audit as a user who may read all of the table"})
+}
+
+// files lists the table and lets several readers take each new file. Each reader gets a place of its own to keep what it needs from file to file.
+func (a *auditor) files(w *walk, take func(found) error) error {
+	readers := max(a.opts.Readers, 1)
+	if a.opts.Readers == 0 {
+		readers = 2
+	}
+	work, done, stop := make(chan found), make(chan error, readers), make(chan struct{})
+	var once sync.Once
+	for i := range readers {
+		a.env.Go(fmt.Sprintf("audit reader %d", i), func() {
+			var failed error
+			for f := range work {
+				if failed != nil {
+					continue
+				}
+				if failed = take(f); failed != nil {
+					once.Do(func() { close(stop) })
+				}
+			}
+			done <- failed
+		})
+	}
+	w.give = func(f found) error {
+		select {
+		case work <- f:
+			return nil
+		case <-stop:
+			return &stopped{errors.New("a reader failed")}
+		case <-a.ctx.Done():
+			return a.ctx.Err()
+		}
+	}
+	err := w.folder(a.root)
+	close(work)
+	var stop2 *stopped
+	for range readers {
+		if e := <-done; e != nil && (err == nil || errors.As(err, &stop2)) {
+			err = e
+		}
+	}
+	return err
+}
+
+// offsets reads one file and takes its offsets into the account.
+func (a *auditor) offsets(f found) error {
+	rows, err := a.open(f, nil)
+	if err != nil {
+		return err
+	}
+	if rows == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rep.Files++
+	a.rep.Bytes += f.info.Size
+	a.rep.Rows += rows.rows
+	if rows.rows == 0 {
+		a.rep.Empty++
+	}
+	if rows.null > 0 {
+		a.rep.problem(Problem{Kind: PositionMissing, What: fmt.Sprintf("%s of %s rows have no partition or no offset (NULL or no such field), the first is row %s: they cannot be told from lost or doubled ones",
+			number(rows.null), number(rows.rows), number(rows.firstNull)), Path: f.path, ToDo: "check that --columns names the columns that the writer fills from the record's metadata"})
+	}
+	if rows.bad > 0 {
+		a.rep.problem(Problem{Kind: PositionBad, What: fmt.Sprintf("%s of %s rows have a partition or offset that is no number from 0 on, the first is row %s: %s",
+			number(rows.bad), number(rows.rows), rows.firstBad, rows.badText), Path: f.path, ToDo: "check that --columns names the columns of partition and offset, in this order"})
+	}
+	for _, s := range rows.order {
+		a.join(s)
+	}
+	return nil
+}
+
+// join takes a file's offsets of one split into the table's. REQUIRES: mu.
+func (a *auditor) join(s *fileSplit) {
+	t := a.splits[s.key]
+	if t == nil {
+		if len(a.splits) == maxSplits {
+			a.tooMany = true
+			return
+		}
+		t = &split{rep: &Split{Split: a.name(s.key)}}
+		a.splits[s.key] = t
+	}
+	t.rep.Rows += s.rows
+	t.rep.Files++
+	t.set.Union(&s.set, &t.twice)
+	t.twice.Union(&s.twice, nil)
+}
+
+// name gives a split its name: the topic is that of the rows, or the one that was named for the whole table.
+func (a *auditor) name(k splitKey) string {
+	if k.topic == "" {
+		k.topic = a.opts.Topic
+	}
+	return k.String()
+}
+
+// open reads one file's positions; nil rows if the file is a finding.
+func (a *auditor) open(f found, wanted func(first, last int64) bool) (*fileRows, error) {
+	rows := newFileRows()
+	var err error
+	if a.opts.Names {
+		err = connectRows(f.path, rows)
+	} else {
+		for range 3 { // a file that was changed while it was read is read again
+			rows = newFileRows()
+			var same bool
+			if same, err = a.stable(f, rows, wanted); same {
+				break
+			}
+		}
+	}
+	rows.close()
+	if err == nil && !rows.tooMany {
+		return rows, nil
+	}
+	return nil, a.finding(f, rows, err)
+}
+
+// stable reads a file and reports whether it stayed the same meanwhile.
+func (a *auditor) stable(f found, rows *fileRows, wanted func(first, last int64) bool) (bool, error) {
+	before, err := a.store.Stat(f.path)
+	if err != nil {
+		return true, err
+	}
+	r, err := a.store.Open(f.path)
+	if err != nil {
+		return true, err
+	}
+	err = a.parse(f, r, rows, wanted)
+	err = errors.Join(err, r.Close())
+	if a.ctx.Err() != nil {
+		return true, a.ctx.Err()
+	}
+	after, serr := a.store.Stat(f.path)
+	if serr != nil {
+		return true, serr
+	}
+	if before.Size == after.Size && before.ModTime.Equal(after.ModTime) {
+		return true, err
+	}
+	return false, errChanged
+}
+
+var errChanged = errors.New("it was changed each of three times while it was read")
+
+// parse reads an open file by its format.
+func (a *auditor) parse(f found, r fs.Reader, rows *fileRows, wanted func(first, last int64) bool) error {
+	c, err := a.opts.Columns.at(a.root, f.path, rows)
+	if err != nil {
+		return err
+	}
+	format := a.opts.Format
+	if r.Size() == 0 && (format == JSON || format == CSVText) {
+		return nil
+	}
+	if format == Each {
+		if format, err = formatOf(f.path, r); err != nil {
+			return err
+		}
+	}
+	switch format {
+	case Parquet:
+		return parquetRows(a.ctx, r, c, rows, wanted)
+	case JSON:
+		return jsonRows(a.ctx, r, c, rows)
+	case CSVText:
+		return csvRows(a.ctx, r, c, a.opts.CSV, rows)
+	}
+	return &unknownFormat{}
+}
+
+// formatOf finds a file's format by its first bytes and its name.
+func formatOf(p string, r fs.Reader) (Format, error) {
+	var head [64]byte
+	n, err := (&source{Reader: r}).ReadAt(head[:min(64, r.Size())], 0)
+	if int64(n) < min(64, r.Size()) && err != nil {
+		return Each, err
+	}
+	text := strings.TrimLeft(string(head[:n]), " \t\r\n")
+	base := strings.TrimSuffix(strings.ToLower(path.Base(p)), ".gz")
+	switch {
+	case strings.HasPrefix(text, parquetMagic) || path.Ext(base) == ".parquet":
+		return Parquet, nil
+	case strings.HasPrefix(text, "{") || path.Ext(base) == ".json":
+		return JSON, nil
+	case path.Ext(base) == ".csv":
+		return CSVText, nil
+	}
+	return Each, nil
+}
+
+type unknownFormat struct{}
+
+func (*unknownFormat) Error() string { return "of no format that is known by its first bytes" }
+
+// finding reports why a file's rows are not in the account; what the store does not answer ends the audit.
+func (a *auditor) finding(f found, rows *fileRows, err error) error {
+	if a.ctx.Err() != nil {
+		return a.ctx.Err()
+	}
+	if errors.Is(err, fs.ErrUnavailable) {
+		return fmt.Errorf("read %s: %w", f.path, err)
+	}
+	p := Problem{Kind: FileUnreadable, Path: f.path, What: fmt.Sprintf("its rows are not in the account: %v", err), ToDo: "see why it cannot be read"}
+	var d *damage
+	var c *columnError
+	var n *nameError
+	var u *unknownFormat
+	switch {
+	case rows.tooMany:
+		p.Kind, p.What, p.ToDo = ColumnMissing, fmt.Sprintf("it has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
+			"--columns takes the partition first, then the offset"
+	case errors.Is(err, errChanged):
+		p.Kind, p.ToDo = FileChanged, "audit again when it is closed, or give the folder of finished files"
+	case errors.Is(err, fs.ErrNotExist):
+		p.Kind, p.What = FileVanished, "it was listed and has gone before it was read through: something compacts, expires or moves the table's files"
+		p.ToDo = "audit again when nothing moves files; gaps may come from this"
+	case errors.As(err, &d):
+		p.Kind, p.ToDo = FileDamaged, "readers of the table stumble over it too: find out who wrote it; if it does not belong to the table, move it out"
+	case errors.As(err, &c):
+		p.Kind, p.ToDo = ColumnMissing, "name the columns of partition and offset with --columns, in this order"
+	case errors.As(err, &n):
+		p.Kind, p.ToDo = NameUnknown, "if it holds rows of the table, audit by --columns"
+	case errors.As(err, &u):
+		p.Kind, p.ToDo = FileUnknown, "say with --format what the table's files are; if it does not belong to the table, move it out"
+	}
+	a.mu.Lock()
+	a.rep.problem(p)
+	a.mu.Unlock()
+	return nil
+}
+
+// judge says what the sets mean.
+func (a *auditor) judge() error {
+	keys := make([]splitKey, 0, len(a.splits))
+	for k := range a.splits {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y splitKey) int { return cmp.Or(cmp.Compare(x.topic, y.topic), cmp.Compare(x.part, y.part)) })
+	doubled := false
+	for _, k := range keys {
+		s := a.splits[k]
+		r := s.rep
+		r.First, r.Last, r.Doubled = s.set.First(), s.set.Last(), s.twice.Count()
+		r.Extra = r.Rows - s.set.Count()
+		s.set.Gaps(r.First, r.Last+1, func(from, to int64) bool {
+			r.Gaps++
+			r.Missing += to - from
+			return true
+		})
+		doubled = doubled || r.Doubled > 0
+		a.rep.Splits = append(a.rep.Splits, r)
+	}
+	if a.tooMany {
+		a.rep.problem(Problem{Kind: ColumnMissing, What: fmt.Sprintf("the table has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
+			ToDo: "--columns takes the partition first, then the offset"})
+	}
+	if len(keys) == 0 && a.rep.Count() == 0 {
+		a.rep.problem(Problem{Kind: NoRows, What: "there is no row in the table: nothing can be proven", Path: a.root, ToDo: "name the folder that the other tool writes to"})
+	}
+	if doubled {
+		if err := a.nameDoubles(keys); err != nil {
+			return err
+		}
+	}
+	if a.opts.Broker != nil {
+		return a.ask(keys)
+	}
+	a.gaps(keys)
+	return nil
+}
+
+// gaps reports what is missing, as far as the table itself tells.
+func (a *auditor) gaps(keys []splitKey) {
+	for _, k := range keys {
+		s := a.splits[k]
+		if s.rep.Missing == 0 {
+			continue
+		}
+		var miss bitmap.Set
+		s.set.Gaps(s.rep.First, s.rep.Last+1, func(from, to int64) bool {
+			miss.AddRun(from, to, nil)
+			return true
+		})
+		a.gap(s.rep.Split, &miss)
+	}
+	if len(keys) > 0 {
+		a.rep.Notes = append(a.rep.Notes, "what should be in front of each partition's first and behind its last offset is not known without the broker (--against-broker)")
+	}
+}
+
+func (a *auditor) gap(name string, miss *bitmap.Set) {
+	a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets: lost, left out by the query's WHERE, or never a record (transaction marker, compacted)",
+		Offsets: []SplitOffsets{offsetsOf(name, miss)}, ToDo: "ask the broker what stands there: --against-broker"})
+}
