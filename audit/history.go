@@ -48,6 +48,8 @@ type history struct {
 	last int64
 	// limit, if not 0, is the number behind which nothing is visited.
 	limit int64
+	// segment is the number of the newest segment that was listed.
+	segment int64
 	// looked: a gap was seen and the folder listed again, since the listing of a folder that changes need not be one moment's.
 	looked bool
 }
@@ -78,6 +80,7 @@ func (h *history) once() error {
 	if err != nil {
 		return err
 	}
+	h.segment = begin
 	switch {
 	case segment != nil:
 		for _, a := range segment.Archives {
@@ -89,7 +92,7 @@ func (h *history) once() error {
 			h.hole(begin)
 		}
 	case begin > 0: // the segment is damaged: its archives are found by their names
-		for _, a := range guess(archives, begin) {
+		for _, a := range h.guess(archives, begin) {
 			if err := h.archive(a); err != nil {
 				return err
 			}
@@ -115,6 +118,8 @@ func (h *history) once() error {
 		switch {
 		case err == nil:
 			it.entry = &e
+		case errors.Is(err, log.ErrVersion):
+			it.kind, it.what = EntryUnknown, err.Error()
 		case fault.ClassOf(err) == fault.Damage:
 			it.kind, it.what = EntryDamaged, err.Error()
 		case errors.Is(err, fs.ErrNotExist):
@@ -212,6 +217,20 @@ func (h *history) newestSegment(numbers []int64) (at int64, segment *account.Seg
 	return 0, nil, nil
 }
 
+// newer reports whether the log has another newest segment than the one whose archives are being read: a running job joins archives, and removes
+// those that it joined.
+func (h *history) newer() (bool, error) {
+	numbers, _, _, err := h.list()
+	if err != nil {
+		return false, err
+	}
+	at, _, err := h.newestSegment(numbers)
+	if err != nil {
+		return false, err
+	}
+	return at != h.segment, nil
+}
+
 // kind reads an entry's first line only; "" if it has none.
 func (h *history) kind(n int64) (string, error) {
 	r, err := h.store.Open(h.path(n))
@@ -234,18 +253,72 @@ func (h *history) kind(n int64) (string, error) {
 	return "", nil
 }
 
-// guess picks the archives that join from entry 1 on, the longest first, below the entry begin.
-func guess(archives []account.Archive, begin int64) (out []account.Archive) {
+// guess picks the archives that join from entry 1 on, the longest first, below the entry begin. Of those that begin at one entry a whole one is
+// preferred: a process that died while it wrote one leaves half of it.
+func (h *history) guess(archives []account.Archive, begin int64) (out []account.Archive) {
 	next := int64(1)
 	slices.SortFunc(archives, func(a, b account.Archive) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
-	for _, a := range archives {
-		if a.From == next && a.To < begin {
-			out = append(out, a)
-			next = a.To + 1
+	for len(archives) > 0 {
+		from := archives[0].From
+		same := archives[:1]
+		for len(same) < len(archives) && archives[len(same)].From == from {
+			same = archives[:len(same)+1]
 		}
+		archives = archives[len(same):]
+		if from != next {
+			continue
+		}
+		same = slices.DeleteFunc(slices.Clone(same), func(a account.Archive) bool { return a.To >= begin })
+		if len(same) == 0 {
+			continue
+		}
+		pick := same[0]
+		if i := slices.IndexFunc(same, h.whole); i > 0 {
+			pick = same[i]
+		}
+		out = append(out, pick)
+		next = pick.To + 1
 	}
 	return out
 }
+
+// whole reports whether an archive has all its entries, by its index.
+func (h *history) whole(a account.Archive) bool {
+	r, err := h.store.Open(path.Join(h.dir, a.Name))
+	if err != nil {
+		return false // it is reported if it is picked all the same
+	}
+	defer func() { _ = r.Close() }() // nothing was written
+	in := bufio.NewReaderSize(r, 1<<20)
+	for at := a.From - 1; at < a.To; {
+		n, length, err := indexLine(in)
+		if err != nil || n <= at || n > a.To {
+			return false
+		}
+		if got, err := in.Discard(int(length)); err != nil || int64(got) != length {
+			return false
+		}
+		at = n
+	}
+	return true
+}
+
+// indexLine reads the line before an entry in an archive.
+func indexLine(in *bufio.Reader) (n, length int64, err error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, 0, err
+	}
+	first, second, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+	n, err1 := strconv.ParseInt(first, 10, 64)
+	length, err2 := strconv.ParseInt(second, 10, 64)
+	if err1 != nil || err2 != nil || length < 0 || length > maxEntry {
+		return 0, 0, errIndex
+	}
+	return n, length, nil
+}
+
+var errIndex = errors.New("the index makes no sense")
 
 // archive visits the entries of one archive. Its hash is checked while they are read; entries that are whole are judged even if it is wrong.
 func (h *history) archive(a account.Archive) error {
@@ -266,6 +339,11 @@ func (h *history) archive(a account.Archive) error {
 	r, err := h.store.Open(p)
 	if errors.Is(err, fs.ErrUnavailable) {
 		return fmt.Errorf("read %s: %w", p, err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if newer, err := h.newer(); newer || err != nil {
+			return cmp.Or(err, errMoved)
+		}
 	}
 	if err != nil {
 		bad(true, "cannot be read: %v", err)
@@ -296,14 +374,11 @@ func (h *history) archive(a account.Archive) error {
 // entries visits what is in an archive, up to the first thing that makes no sense.
 func (h *history) entries(in *bufio.Reader, a account.Archive) string {
 	for at := a.From - 1; at < a.To; {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
+		n, length, err := indexLine(in)
+		switch {
+		case err == io.EOF:
 			return fmt.Sprintf("ends behind entry %d", at)
-		}
-		first, second, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		n, err1 := strconv.ParseInt(first, 10, 64)
-		length, err2 := strconv.ParseInt(second, 10, 64)
-		if err1 != nil || err2 != nil || n <= at || n > a.To || length < 0 || length > maxEntry {
+		case err != nil || n <= at || n > a.To:
 			return fmt.Sprintf("has a damaged index behind entry %d", at)
 		}
 		at = n
@@ -317,9 +392,12 @@ func (h *history) entries(in *bufio.Reader, a account.Archive) string {
 		h.hole(n)
 		it := item{n: n, to: n, path: path.Join(h.dir, a.Name)}
 		e, err := log.Decode(body, it.path, n)
-		if err != nil {
+		switch {
+		case errors.Is(err, log.ErrVersion):
+			it.kind, it.what = EntryUnknown, fmt.Sprintf("in archive %s: %v", a.Name, err)
+		case err != nil:
 			it.kind, it.what = EntryDamaged, fmt.Sprintf("in archive %s: %v", a.Name, err)
-		} else {
+		default:
 			it.entry = &e
 		}
 		h.show(it)

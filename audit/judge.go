@@ -62,6 +62,9 @@ func (j *judge) visit(it item) {
 	if it.entry == nil {
 		p := Problem{Kind: it.kind, What: it.what, Path: it.path, Entry: it.n,
 			ToDo: "bring the file back from a copy of the table's folder; never delete or edit entries by hand"}
+		if it.kind == EntryUnknown {
+			p.ToDo = newerAdvice
+		}
 		j.rep.problem(p)
 		if it.kind != ArchiveDamaged || it.whole {
 			j.torn, j.claimTorn = true, true
@@ -84,6 +87,8 @@ func (j *judge) found(c *certificate, p Problem) {
 	p.Entry, p.Checkpoint = c.n, c.Checkpoint
 	j.rep.problem(p)
 }
+
+const newerAdvice = "audit the table with the version that wrote it"
 
 const doctored = "the log was changed by hand or by another program: compare it with a copy"
 
@@ -151,7 +156,7 @@ func (j *judge) judge(e *log.Entry) error {
 			j.torn = true
 		}
 	default:
-		j.at(e, EntryUnknown, "audit the table with the version that wrote it", "an entry of the unknown kind %q", e.Kind)
+		j.at(e, EntryUnknown, newerAdvice, "an entry of the unknown kind %q", e.Kind)
 	}
 	return nil
 }

@@ -61,6 +61,10 @@ type lake struct {
 	id     account.CheckpointID
 	expect account.ChainEnd
 	next   [2]int64
+	// places are what was damaged: files, or entries by the path of their file. Both programs must name each.
+	places []string
+	// verified is what the verifier said last.
+	verified verified
 }
 
 var splits = []connector.Split{{ID: "events-0"}, {ID: "events-1"}}
@@ -304,6 +308,7 @@ func (l *lake) put(n int64, kind, body string) string {
 	if err := os.WriteFile(l.entry(n), []byte(text), 0o666); err != nil {
 		l.t.Fatal(err)
 	}
+	l.at(append(l.places, l.entry(n))...)
 	return hashOf(text)
 }
 
@@ -330,6 +335,7 @@ func (l *lake) change(n int64, f func(body string) string) (before, after string
 // forge rewrites a certificate and then every later entry, so that all hashes fit again.
 func (l *lake) forge(n int64, f func(c *account.Certificate)) {
 	l.t.Helper()
+	defer l.at(append(l.places, l.entry(n))...)
 	swap := map[string]string{}
 	for _, m := range l.numbers() {
 		if m < n {

@@ -246,6 +246,7 @@ func (t *table) twice() {
 				}
 				if from, to := max(a.from, b.from), min(a.to, b.to); from < to {
 					t.rep.problem(Problem{Kind: TwoJobs, What: fmt.Sprintf("jobs %q and %q both wrote the records of these offsets into this table", a.job, b.job),
+						Path:    t.root,
 						Offsets: span(split, from, to), ToDo: "let one of them write to another table"})
 				}
 			}

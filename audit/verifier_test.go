@@ -16,12 +16,10 @@ const verifier = "../test/verifier/verify.py"
 
 // verified is what the independent verifier says.
 type verified struct {
-	Verdict  Verdict `json:"verdict"`
-	Problems []struct {
-		Kind Kind   `json:"kind"`
-		What string `json:"what"`
-	} `json:"problems"`
-	Jobs []struct {
+	code     int
+	Verdict  Verdict           `json:"verdict"`
+	Problems []verifiedProblem `json:"problems"`
+	Jobs     []struct {
 		Certificates int64  `json:"certificates"`
 		Files        int64  `json:"files"`
 		Pending      int64  `json:"pending"`
@@ -36,18 +34,26 @@ type verified struct {
 	} `json:"jobs"`
 }
 
-// agree lets the independent verifier look at the table too: it must find the same kinds of problems, and count the same.
-func (l *lake) agree(r *Report) {
+// verifiedProblem is one finding of the verifier.
+type verifiedProblem struct {
+	Kind  Kind   `json:"kind"`
+	What  string `json:"what"`
+	Path  string `json:"path"`
+	Entry int64  `json:"entry"`
+}
+
+// verify lets the independent verifier look at the table; ok is false on a machine without Python.
+func (l *lake) verify(fast bool) (v verified, ok bool) {
 	l.t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		if needPython {
 			l.t.Fatal("python3 is missing: install it")
 		}
-		return
+		return v, false
 	}
 	args := []string{verifier}
-	if r.Fast {
+	if fast {
 		args = append(args, "--fast")
 	}
 	cmd := exec.Command(python, append(args, l.root)...)
@@ -57,9 +63,20 @@ func (l *lake) agree(r *Report) {
 	if err != nil && !errors.As(err, &exit) {
 		l.t.Fatal(err)
 	}
-	var v verified
 	if err := json.Unmarshal(out, &v); err != nil {
 		l.t.Fatalf("%v\n%s", err, out)
+	}
+	v.code = cmd.ProcessState.ExitCode()
+	return v, true
+}
+
+// agree lets the independent verifier look at the table too: it must find the same kinds of problems, and count the same.
+func (l *lake) agree(r *Report) {
+	l.t.Helper()
+	v, ok := l.verify(r.Fast)
+	l.verified = v
+	if !ok {
+		return
 	}
 	var kind []Kind
 	for _, p := range v.Problems {
@@ -67,9 +84,9 @@ func (l *lake) agree(r *Report) {
 	}
 	slices.Sort(kind)
 	kind = slices.Compact(kind)
-	if want := kinds(r); !slices.Equal(kind, want) || v.Verdict != r.Verdict || (cmd.ProcessState.ExitCode() == 1) != (r.Verdict == Wrong) {
-		l.t.Errorf("the verifier says %q (exit code %d) and found %v, the audit says %q and found %v\n%s\n%s", v.Verdict, cmd.ProcessState.ExitCode(), kind, r.Verdict,
-			want, out, text(r))
+	if want := kinds(r); !slices.Equal(kind, want) || v.Verdict != r.Verdict || (v.code == 1) != (r.Verdict == Wrong) {
+		l.t.Errorf("the verifier says %q (exit code %d) and found %v, the audit says %q and found %v\n%+v\n%s", v.Verdict, v.code, kind, r.Verdict,
+			want, v.Problems, text(r))
 	}
 	for i, j := range v.Jobs {
 		o := r.Jobs[i]

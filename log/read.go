@@ -25,6 +25,9 @@ func Decode(b []byte, path string, n int64) (Entry, error) {
 func damaged(err error) error {
 	var bad *badEntry
 	if errors.As(err, &bad) {
+		if bad.version {
+			return fault.New(fault.Damage, "%s: %w", bad.reason, ErrVersion)
+		}
 		return fault.New(fault.Damage, "%s", bad.reason)
 	}
 	return err

@@ -17,6 +17,10 @@ class Damaged(Exception):
     pass
 
 
+class Newer(Damaged):
+    pass
+
+
 # ---- bytes ----------------------------------------------------------------------------------------------------------------------------
 
 def uvarint(b, at):
@@ -151,6 +155,8 @@ def parquet_footer(path):
 def parse_entry(b):
     """Gives kind, body as a dict, and hash of an entry file."""
     head, sep, rest = b.partition(b'\n')
+    if re.match(rb'staunch-log [^ ]+ ', b) and not b.startswith(b'staunch-log 1 '):
+        raise Newer('the entry is of another version')
     words = head.decode('latin-1').split(' ')
     if not sep or len(words) != 5 or words[:2] != ['staunch-log', '1'] or not re.fullmatch('[a-z-]+', words[2]) or not words[3]:
         raise Damaged('wrong first line')
@@ -180,7 +186,7 @@ class Log:
     """One job's log; entries() gives (number, kind, body, hash), or None instead of kind for what cannot be read."""
 
     def __init__(self, folder, found):
-        self.folder, self.found, self.last = folder, found, 0
+        self.folder, self.found, self.last, self.begin = folder, found, 0, 0
 
     def hole(self, to):
         if self.last < to:
@@ -193,6 +199,9 @@ class Log:
         self.last = n
         try:
             yield (n,) + parse_entry(b)
+        except Newer as e:
+            self.found('entry-unknown', str(e), entry=n, path=self.folder)
+            yield n, None, None, None
         except Damaged as e:
             self.found('entry-damaged', str(e), entry=n, path=self.folder)
             yield n, None, None, None
@@ -207,7 +216,9 @@ class Log:
             with open(os.path.join(self.folder, a['name']), 'rb') as f:
                 b = f.read()
         except OSError as e:
-            self.found('archive-damaged', str(e), entry=a['from'])
+            if isinstance(e, FileNotFoundError) and self.begin != self.newest_segment()[0]:
+                raise Moved  # a running job has joined it with others
+            self.found('archive-damaged', str(e), entry=a['from'], path=os.path.join(self.folder, a['name']))
             self.last = a['to']
             yield a['to'], None, None, None
             return
@@ -222,7 +233,7 @@ class Log:
             if int(m[1]) > self.last:
                 yield from self.one(int(m[1]), b[m.end():at])
         if bad:
-            self.found('archive-damaged', a['name'] + ' is not as its segment says', entry=a['from'])
+            self.found('archive-damaged', a['name'] + ' is not as its segment says', entry=a['from'], path=os.path.join(self.folder, a['name']))
         yield from self.hole(a['to'])
 
     def entries(self):
@@ -236,24 +247,50 @@ class Log:
     def listed(self):
         names = os.listdir(self.folder)
         numbers = sorted(int(m[1]) for m in (re.fullmatch(r'([1-9]\d*)\.staunch', n) for n in names) if m)
-        begin, archives = 0, []
-        for n in reversed(numbers):
-            b = self.content(n)
-            if b.split(b' ', 3)[2:3] == [b'segment']:
-                begin = n
-                try:
-                    archives = parse_entry(b)[1].get('archives') or []
-                except Damaged:  # then their names say which there are
-                    named = sorted((int(m[1]), -int(m[2]), n) for m, n in ((re.fullmatch(r'archive-(\d+)-(\d+)-\w+', n), n) for n in names) if m)
-                    for start, to, name in named:
-                        if start == (archives[-1]['to'] if archives else 0) + 1 and -to < begin:
-                            archives.append({'from': start, 'to': -to, 'name': name})
-                break
+        begin, archives = self.newest_segment(names)
+        self.begin = begin
         for a in archives:
             yield from self.archive(a)
         for n in numbers:
             if n >= begin and n > self.last:
                 yield from self.one(n, self.content(n))
+
+    def newest_segment(self, names=None):
+        """Gives its number and its archives."""
+        names = os.listdir(self.folder) if names is None else names
+        for n in sorted((int(m[1]) for m in (re.fullmatch(r'([1-9]\d*)\.staunch', n) for n in names) if m), reverse=True):
+            b = self.content(n)
+            if b.split(b' ', 3)[2:3] != [b'segment']:
+                continue
+            try:
+                return n, parse_entry(b)[1].get('archives') or []
+            except Damaged:  # then their names say which there are
+                return n, self.named_archives(names, n)
+        return 0, []
+
+    def named_archives(self, names, begin):
+        archives = []
+        named = sorted((int(m[1]), -int(m[2]), n) for m, n in ((re.fullmatch(r'archive-(\d+)-(\d+)-\w+', n), n) for n in names) if m and int(m[2]) < begin)
+        for start in sorted({start for start, _, _ in named}):
+            same = [(-to, n) for first, to, n in named if first == start]
+            if start == (archives[-1]['to'] if archives else 0) + 1:
+                to, name = next((x for x in same if self.whole(*x)), same[0])  # a process that died leaves half of one
+                archives.append({'from': start, 'to': to, 'name': name})
+        return archives
+
+    def whole(self, to, name):
+        try:
+            with open(os.path.join(self.folder, name), 'rb') as f:
+                b = f.read()
+        except OSError:
+            return False
+        at = n = 0
+        while at < len(b):
+            m = re.compile(rb'(\d+) (\d+)\n').match(b, at)
+            if not m:
+                return False
+            n, at = int(m[1]), m.end() + int(m[2])
+        return at == len(b) and n == to
 
     def content(self, n):
         path = os.path.join(self.folder, '%d.staunch' % n)
@@ -609,7 +646,7 @@ class Table:
                         (min(v['from'] for k, v in j.accounts.items() if k[0] == split), max(v['to'] for k, v in j.accounts.items() if k[0] == split))
                         for j in (a, b))
                     if max(lo, lo2) < min(hi, hi2):
-                        self.found('two-jobs', '%s and %s wrote %s %d..%d' % (a.name, b.name, split, max(lo, lo2), min(hi, hi2) - 1), split=split)
+                        self.found('two-jobs', '%s and %s wrote %s %d..%d' % (a.name, b.name, split, max(lo, lo2), min(hi, hi2) - 1), split=split, path=self.root)
 
     def walk(self):
         extensions = self.extensions or {'.parquet', '.json'}
@@ -639,9 +676,9 @@ class Table:
             elif path not in later:
                 self.found('file-foreign', 'no certificate names it', path=path)
         for p in () if self.older else sorted(success - set(parts)):
-            self.found('success-foreign', 'the partition was not committed', path=p)
+            self.found('success-foreign', 'the partition was not committed', path=os.path.join(self.root, p, '_SUCCESS'))
         for p in sorted(p for p, done in parts.items() if done and p not in success):
-            self.found('success-missing', 'the partition was committed', path=p)
+            self.found('success-missing', 'the partition was committed', path=os.path.join(self.root, p, '_SUCCESS'))
 
     def report(self):
         first = [v for j in self.jobs for v in ['being rewound' if j.rewinding else 'being committed' if j.committing else ''] if v]
