@@ -63,6 +63,10 @@ var effective = []Option{
 		Doc: "How a DATE partition column is written in folder names: iso (2026-01-31), or epoch-day as Flink 2.3 does (20484)."},
 	{Key: "staunch.trace.max-size", Type: TypeMemorySize, Default: "64mb", Validate: noneOrAtLeast(8 << 20),
 		Doc: "Room for a job's operation trace beside its checkpoints; the oldest records go first. 0 = no trace is kept."},
+	{Key: "staunch.loss-window.interval", Type: TypeDuration, Default: "1 min", Validate: noneOrSpan(100 * time.Millisecond),
+		Doc: "How often a running job asks how long what is not committed yet stays in its topics; 0 = never."},
+	{Key: "staunch.loss-window.alarm", Type: TypeDouble, Default: "0.25", Validate: doubleRange(0, 1),
+		Doc: "An alarm is raised when less than this part of what the topic keeps is left (of `temporary-ttl` for files that are not visible yet)."},
 	{Key: "staunch.hdfs-audit.logs", Type: TypeList, Doc: "Audit logs of NameNodes that the table staunch.hdfs_audit reads, separated by semicolons; also .gz."},
 	{Key: "staunch.json.coercion", Type: TypeEnum, Default: "flink", Enum: []string{"flink", "fail"},
 		Doc: "A JSON value that only fits a column by losing something: flink = converted as Flink does, and counted; fail = a record that does not parse."},
@@ -159,6 +163,16 @@ func atLeast(least time.Duration) func(string) error {
 	return func(s string) error {
 		if d, err := ParseDuration(s); err == nil && d < least {
 			return fmt.Errorf("must be at least %s", FormatDuration(least))
+		}
+		return nil
+	}
+}
+
+// noneOrSpan: 0 turns it off.
+func noneOrSpan(least time.Duration) func(string) error {
+	return func(s string) error {
+		if d, err := ParseDuration(s); err == nil && d != 0 {
+			return atLeast(least)(s)
 		}
 		return nil
 	}

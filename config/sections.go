@@ -130,6 +130,14 @@ func (j *Job) TraceSize() (int64, error) {
 	return j.Values().MemorySize("staunch.trace.max-size")
 }
 
+// LossWindow returns how often the loss window is looked at, 0 for never, and the part of what is kept below which an alarm is raised.
+func (j *Job) LossWindow() (interval time.Duration, alarm float64, err error) {
+	v := j.Values()
+	r := &reader{v: v}
+	interval, alarm = read(r, v.Duration, "staunch.loss-window.interval"), read(r, v.Double, "staunch.loss-window.alarm")
+	return interval, alarm, r.err
+}
+
 // MetricsPorts returns the ports to try for the Prometheus endpoint; none = off.
 func (j *Job) MetricsPorts() ([]PortRange, error) {
 	return get(j.Values(), "metrics.reporter.prom.port", ParsePorts)

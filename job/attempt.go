@@ -67,10 +67,12 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	if err := j.begin(); err != nil {
 		return 0, false, err
 	}
+	j.windows.from(j.store.Newest())
 	newest, err := j.openTables()
 	if err != nil {
 		return 0, false, err
 	}
+	j.windows.restored(newest)
 	if err := j.recover(newest); err != nil {
 		return 0, false, err
 	}
@@ -182,6 +184,7 @@ func (a *attempt) start() error {
 	}
 	a.status.mu.Unlock()
 	a.started, a.hasRun = true, true
+	a.windows.begun(a.sources)
 	for _, s := range a.sources {
 		for _, t := range s.tasks {
 			a.env.Go("subtask "+t.Name(), t.Run)
@@ -398,6 +401,7 @@ func (a *attempt) handle(e event) {
 	switch e.kind {
 	case evAcked:
 		a.tracePrepared(e)
+		a.windows.prepared(e.snapshot)
 		if account.CheckpointID(a.machine.Current()) == e.id && a.machine.Phase() == cp.Pending {
 			a.snapshots[e.task] = e.snapshot
 		}
@@ -441,6 +445,7 @@ func (a *attempt) handle(e event) {
 			s.LastCheckpoint = e.id
 			s.LastDuration = now.Sub(a.triggered)
 		})
+		a.windows.committed(a.base, a.triggered)
 		st := a.Status()
 		a.log.Info("checkpoint committed", "job", a.spec.ID, "checkpoint", e.id, "duration", st.LastDuration.Round(time.Millisecond).String(),
 			"files", e.counters.Created, "records", st.Records, "lag", st.Lag)

@@ -16,6 +16,8 @@ import (
 // Run carries the job to its end: Finished, Stopped, or an error that no restart heals.
 func (j *Job) Run() (Outcome, error) {
 	defer j.spec.Trace.Close()
+	j.windows = newWindows(j)
+	defer j.windows.start()()
 	outage := 0
 	for n := 0; ; n++ {
 		j.spec.Trace.Attempt(n)
@@ -33,7 +35,7 @@ func (j *Job) Run() (Outcome, error) {
 		switch c := classify(err); {
 		case !c.Retryable() || !j.begun && c != fault.Outage:
 			j.update(func(s *Status) { s.Phase = "FAILED" })
-			return 0, err
+			return 0, j.countGone(err)
 		case c == fault.Outage:
 			outage++
 			delay, why = min(100*time.Millisecond<<min(outage, 8), 10*time.Second), "outage, uses up no attempt"

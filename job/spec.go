@@ -52,6 +52,8 @@ type Spec struct {
 	AcceptWho     string
 	Version       string
 	Variant       Variant
+	// Guard says how the loss window is watched.
+	Guard GuardOptions
 	// Trace records what is done on the stores, nil: nothing is.
 	Trace *trace.Recorder
 }
@@ -144,6 +146,7 @@ type Job struct {
 	// starts is where sources began that the newest checkpoint does not have yet.
 	starts map[string]checkpoint.Source
 
+	windows *windows
 	loop
 	status status
 	// commits and logs are for whom the stores' operations are traced.

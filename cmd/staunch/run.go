@@ -156,6 +156,9 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 		Process:      job.Process{Host: host, PID: os.Getpid(), Start: processStart(os.Getpid()), Alive: alive(host)},
 		TakeOver:     f.takeOver, Accept: f.accept, AcceptWho: who, Version: version,
 	}
+	if spec.Guard.Interval, spec.Guard.Alarm, err = j.Conf.LossWindow(); err != nil {
+		return job.Spec{}, err
+	}
 	if !j.Select {
 		f.back.order(&spec, ck.From)
 		if spec.Trace, err = recorder(j, &spec, who, log); err != nil {

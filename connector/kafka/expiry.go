@@ -65,8 +65,8 @@ func (e *expiry) Close() error {
 	return nil
 }
 
-// looked is one partition while it is looked at.
-type looked struct {
+// aging is one partition while it is asked for.
+type aging struct {
 	out       *connector.Retention
 	topic     string
 	partition int32
@@ -80,7 +80,7 @@ func (e *expiry) Look(splits []connector.Split) ([]connector.Retention, error) {
 	ctx, cancel := context.WithTimeout(e.done, 2*attemptTimeout)
 	defer cancel()
 	out := make([]connector.Retention, len(splits))
-	parts := make([]*looked, len(splits))
+	parts := make([]*aging, len(splits))
 	var topics []string
 	for i, s := range splits {
 		p, err := newPart(s, 0)
@@ -88,7 +88,7 @@ func (e *expiry) Look(splits []connector.Split) ([]connector.Retention, error) {
 			return nil, err
 		}
 		out[i] = connector.Retention{Split: s.ID, Topic: p.topic, Position: s.Position, MaxAge: -1, MaxBytes: -1, SizeBytes: -1}
-		parts[i] = &looked{out: &out[i], topic: p.topic, partition: p.partition}
+		parts[i] = &aging{out: &out[i], topic: p.topic, partition: p.partition}
 		if e.src.bounded() {
 			parts[i].stop = p.state.Stop
 		}
@@ -113,12 +113,12 @@ func (e *expiry) Look(splits []connector.Split) ([]connector.Retention, error) {
 }
 
 // bounds asks for the first and the last offset.
-func (e *expiry) bounds(ctx context.Context, parts []*looked) error {
-	starts, err := e.list(ctx, parts, 0, func(*looked) int64 { return atStart })
+func (e *expiry) bounds(ctx context.Context, parts []*aging) error {
+	starts, err := e.list(ctx, parts, 0, func(*aging) int64 { return atStart })
 	if err != nil {
 		return err
 	}
-	ends, err := e.list(ctx, parts, e.src.limits.isolation, func(*looked) int64 { return atEnd })
+	ends, err := e.list(ctx, parts, e.src.limits.isolation, func(*aging) int64 { return atEnd })
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (e *expiry) bounds(ctx context.Context, parts []*looked) error {
 }
 
 // rules reads the topics' settings. A client that may read records need not be allowed to read them.
-func (e *expiry) rules(ctx context.Context, topics []string, parts []*looked) error {
+func (e *expiry) rules(ctx context.Context, topics []string, parts []*aging) error {
 	configs, err := e.adm.DescribeTopicConfigs(ctx, topics...)
 	if err != nil && len(configs) == 0 && passing(err) {
 		return err
@@ -156,7 +156,7 @@ func (e *expiry) rules(ctx context.Context, topics []string, parts []*looked) er
 }
 
 // settings takes a topic's settings.
-func (p *looked) settings(c kadm.ResourceConfig) {
+func (p *aging) settings(c kadm.ResourceConfig) {
 	value := map[string]string{}
 	for _, kv := range c.Configs {
 		value[kv.Key] = kv.MaybeValue()
@@ -179,9 +179,9 @@ func (p *looked) settings(c kadm.ResourceConfig) {
 }
 
 // greatest brackets the greatest time up to the position, to a fiftieth of the time that is left or a small part of what is kept.
-func (e *expiry) greatest(ctx context.Context, parts []*looked) error {
+func (e *expiry) greatest(ctx context.Context, parts []*aging) error {
 	now := e.ctx.Env.Now().UnixMilli()
-	var open []*looked
+	var open []*aging
 	for _, p := range parts {
 		if o := p.out; o.NoAnswer == "" && o.MaxAge >= 0 && o.Position < o.End {
 			p.base = now - o.MaxAge.Milliseconds()
@@ -191,11 +191,11 @@ func (e *expiry) greatest(ctx context.Context, parts []*looked) error {
 		}
 	}
 	for range rounds {
-		open = slices.DeleteFunc(open, (*looked).close)
+		open = slices.DeleteFunc(open, (*aging).close)
 		if len(open) == 0 {
 			return nil
 		}
-		answers, err := e.list(ctx, open, 0, func(p *looked) int64 { return p.past + (p.next-p.past+1)/2 })
+		answers, err := e.list(ctx, open, 0, func(p *aging) int64 { return p.past + (p.next-p.past+1)/2 })
 		if err != nil {
 			return err
 		}
@@ -207,13 +207,13 @@ func (e *expiry) greatest(ctx context.Context, parts []*looked) error {
 }
 
 // close reports whether the bracket is narrow enough.
-func (p *looked) close() bool {
+func (p *aging) close() bool {
 	least := max(100, (p.next-1-p.base)/10_000)
 	return p.next-p.past <= max(least, (p.past-p.base)/50)
 }
 
 // narrow takes the answer to the question in the middle of the bracket. What is older than the topic keeps counts as just overdue.
-func (p *looked) narrow(a listed) {
+func (p *aging) narrow(a listed) {
 	asked := p.past + (p.next-p.past+1)/2
 	switch {
 	case a.err != nil: // what is known already holds
@@ -227,9 +227,9 @@ func (p *looked) narrow(a listed) {
 }
 
 // sizes asks for what bounds by size need. All of it may be refused; then it stays unknown.
-func (e *expiry) sizes(ctx context.Context, parts []*looked) {
-	var sized []*looked
-	set, index := kadm.TopicsSet{}, map[string]*looked{}
+func (e *expiry) sizes(ctx context.Context, parts []*aging) {
+	var sized []*aging
+	set, index := kadm.TopicsSet{}, map[string]*aging{}
 	for _, p := range parts {
 		if p.out.NoAnswer == "" && p.out.MaxBytes >= 0 {
 			sized = append(sized, p)
@@ -250,7 +250,7 @@ func (e *expiry) sizes(ctx context.Context, parts []*looked) {
 		})
 	}
 	for _, at := range []int64{firstTime, atNewest} {
-		answers, err := e.list(ctx, sized, 0, func(*looked) int64 { return at })
+		answers, err := e.list(ctx, sized, 0, func(*aging) int64 { return at })
 		for i, p := range sized {
 			if err != nil || answers[i].err != nil || answers[i].offset < 0 || answers[i].millis < 0 {
 				continue
@@ -271,7 +271,7 @@ type listed struct {
 }
 
 // list asks the leaders for offsets by time, all partitions at once. The error is about all of them.
-func (e *expiry) list(ctx context.Context, parts []*looked, isolation int8, at func(*looked) int64) ([]listed, error) {
+func (e *expiry) list(ctx context.Context, parts []*aging, isolation int8, at func(*aging) int64) ([]listed, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID, req.IsolationLevel = -1, isolation
 	where := map[string]int{}
