@@ -430,6 +430,14 @@ func (w *world) call(r *run, op mem.Op) {
 			w.kill(r)
 			w.start()
 		}
+	case staged && r.back && len(w.o.tables) > 1 && strings.HasPrefix(op.Path, w.o.tables[1].root+"/") && d.p(1./4) && len(w.alive()) < 3:
+		// One table is claimed and the other not yet; meanwhile the job may go on by another log, and end.
+		if span := time.Duration(5+d.n(90)) * time.Second; w.happens(key, "%s stands still for %s, before: %s", r.p.name, span, op) {
+			w.stats.Pauses++
+			w.actOtherDir(d, key+"o")
+			r.p.until = w.s.now.Add(span)
+			w.s.pass()
+		}
 	case staged && d.p(1./60) && len(w.alive()) < 3:
 		// The process stands still with an entry in its hand, while another one goes on, completes and cleans.
 		span, other := time.Duration(1+d.n(15))*time.Second, d.p(0.7)
