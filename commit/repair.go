@@ -321,30 +321,12 @@ func (r *Repairer) append(f LostFile, x *Repairing) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", account.KindRepair, err)
 	}
-	e, err := r.log.Append(log.Append{Kind: account.KindRepair, Body: b,
-		OnTaken: func(e log.Entry) error {
-			var err error
-			if e.Kind == account.KindSegment { // what it replaced was perhaps not shown
-				err = r.readAll()
-			} else {
-				err = r.known.Entry(e)
-			}
-			if err != nil {
-				return err
-			}
-			return r.may(f)
-		},
-		Below: func(own int64, all []log.Head) log.Below {
-			if own < newestSegment(own, all) {
-				return log.Again
-			}
-			return log.Fine
-		}})
+	e, err := r.put(account.KindRepair, b, func() error { return r.may(f) })
 	if err != nil {
-		return fmt.Errorf("append %s to the log of table %s: %w", account.KindRepair, r.t.root, err)
+		return err
 	}
 	x.N = e.N
-	return r.known.Entry(e)
+	return nil
 }
 
 // place carries the staged replacement of x to the final place, and makes what stands there durable.
