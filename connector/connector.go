@@ -141,6 +141,8 @@ type Retention struct {
 	// Position is where reading would go on. Start <= o < End are the offsets that are there; for a bounded read End is where it ends. A
 	// position below Start has lost the offsets between.
 	Position, Start, End int64
+	// Ended: nothing more of the split will be read.
+	Ended bool
 	// MaxAge is how long a record is kept behind its time, and MaxBytes what is kept of the split at least; negative: without such a bound.
 	MaxAge   time.Duration
 	MaxBytes int64

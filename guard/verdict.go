@@ -63,7 +63,10 @@ func (w *Window) mayStop(now time.Time) string {
 
 // neverText says that nothing leaves by itself.
 func (w *Window) neverText() string {
-	if w.Compacted {
+	switch {
+	case w.Ended:
+		return "everything that was to be read is committed"
+	case w.Compacted:
 		return "nothing leaves by age or size; older values of a key leave by compaction, which is counted as gaps"
 	}
 	return "nothing leaves by age or size"

@@ -54,6 +54,8 @@ type Window struct {
 	Gone []Gone
 	// Unknown says what could not be found out, empty if nothing. The window is of what could.
 	Unknown string
+	// Ended: everything that was to be read is committed.
+	Ended bool
 	// Blind: nothing at all is known.
 	Blind bool
 }
@@ -111,11 +113,11 @@ func (w *Watch) Add(now time.Time, look []connector.Retention) []Window {
 		r := &look[i]
 		t := topics[r.Topic]
 		if t == nil {
-			t = &Window{Table: w.Table, Topic: r.Topic, Blind: true}
+			t = &Window{Table: w.Table, Topic: r.Topic, Blind: true, Ended: true}
 			topics[r.Topic] = t
 		}
 		if r.NoAnswer != "" {
-			past[r.Split] = w.past[r.Split]
+			past[r.Split], t.Ended = w.past[r.Split], false
 			t.unknown(fmt.Sprintf("nothing is known of %s: %s", r.Split, r.NoAnswer))
 			continue
 		}
@@ -142,6 +144,10 @@ func (w *Window) unknown(why string) {
 // add takes one split into its topic's window: the one that leaves first counts.
 func (w *Window) add(r *connector.Retention, now time.Time, past []sample) {
 	w.Blind = false
+	if r.Ended {
+		return
+	}
+	w.Ended = false
 	w.Compacted = w.Compacted || r.Compacted
 	if why := unknown(r); why != "" {
 		w.unknown(why)

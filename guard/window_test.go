@@ -183,6 +183,19 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestEnded: what is not to be read any more has all the time of the world.
+func TestEnded(t *testing.T) {
+	over := aged(kept("in-0", 9, 12, 20), time.Minute, 0)
+	over.Ended = true
+	w, now := one(t, 0, look{over})
+	if !w.Ended || !w.Never() || len(w.Gone) > 0 || w.Text(now) != "everything that was to be read is committed" {
+		t.Errorf("%+v", w)
+	}
+	if w, now = one(t, 0, look{over, aged(kept("in-1", 5, 0, 9), time.Hour, 10*time.Minute)}); w.Ended || w.Left(now) != 50*time.Minute || w.Keeps != time.Hour {
+		t.Errorf("%+v", w)
+	}
+}
+
 func TestTopics(t *testing.T) {
 	b := aged(kept("b-0", 1, 0, 9), time.Minute, 0)
 	b.Topic = "b"

@@ -14,6 +14,7 @@ import (
 	"staunch/account"
 	"staunch/checkpoint"
 	"staunch/commit"
+	"staunch/config"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fs"
@@ -145,12 +146,23 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 		add(warn, "checkpoint time-out", "%s is short beside the interval of %s", ck.Timeout, ck.Interval)
 	}
 	checkDir(f.stores(), ck.Dir, add)
-	checkRetained(f.stores(), ck.Dir, j.Name, log, add)
+	dir := ck.Dir
+	if dir == "" {
+		if dir, err = config.DefaultStateDir(os.Getenv); err != nil {
+			return r, err
+		}
+	}
+	window, err := newLoss(j, ck, checkRetained(f.stores(), dir, j.Name, log, add), add)
+	if err != nil {
+		return r, err
+	}
 	ctx := connector.Context{Env: &env.Real{}, Log: log, Job: j.Name, Parallelism: j.Graph.Parallelism, Wake: func() {},
 		NextCheckpoint: func() account.CheckpointID { return 1 }}
 	for _, s := range j.Graph.Sources {
-		checkSource(s.Describe, s.Source, j.Graph.Parallelism, ctx, add)
+		splits := checkSource(s.Describe, s.Source, j.Graph.Parallelism, ctx, add)
+		window.source(s.Describe, s.Source, window.positions(s.Name, splits), ctx)
 	}
+	window.tables(j)
 	for _, s := range j.Sinks {
 		r.Sinks = append(r.Sinks, checkSink(s, j, ctx, add))
 	}
@@ -191,23 +203,20 @@ func checkDir(stores fs.Resolver, dir string, add func(verdict, string, string, 
 	}
 }
 
-// checkRetained lists the checkpoints that the job can go back to.
-func checkRetained(stores fs.Resolver, dir, job string, log *slog.Logger, add func(verdict, string, string, ...any)) {
-	if dir == "" {
-		return
-	}
+// checkRetained lists the checkpoints that the job can go back to, and gives their log, nil if there is none.
+func checkRetained(stores fs.Resolver, dir, job string, log *slog.Logger, add func(verdict, string, string, ...any)) *checkpoint.Store {
 	store, path, err := stores.Resolve(dir)
 	if err != nil {
-		return // checkDir has said it
+		return nil // checkDir has said it
 	}
 	path = checkpoint.Dir(path, commit.Escape(job))
 	if _, err := store.Stat(path); err != nil {
-		return // nothing yet, or said
+		return nil // nothing yet, or said
 	}
 	s := checkpoint.Open(&env.Real{}, store, path, checkpoint.Variant{}, log)
 	if err := s.Load(); err != nil {
 		add(fail, "retained checkpoints", "%v", err)
-		return
+		return nil
 	}
 	for _, r := range s.Retained() {
 		files := 0
@@ -216,14 +225,15 @@ func checkRetained(stores fs.Resolver, dir, job string, log *slog.Logger, add fu
 		}
 		add(pass, fmt.Sprintf("checkpoint %d", r.ID), "%s, %d files, %s", r.Time.UTC().Format("2006-01-02 15:04:05Z"), files, s.Path(r))
 	}
+	return s
 }
 
-// checkSource asks the source for its splits.
-func checkSource(name string, s connector.Source, parallelism int, ctx connector.Context, add func(verdict, string, string, ...any)) {
+// checkSource asks the source for its splits and gives them.
+func checkSource(name string, s connector.Source, parallelism int, ctx connector.Context, add func(verdict, string, string, ...any)) []connector.Split {
 	en, err := s.Enumerate(ctx, nil)
 	if err != nil {
 		add(fail, "source "+name, "%v", err)
-		return
+		return nil
 	}
 	splits, err := en.Discover(nil)
 	cerr := en.Close()
@@ -242,6 +252,7 @@ func checkSource(name string, s connector.Source, parallelism int, ctx connector
 	if !s.Replayable() {
 		add(warn, "source "+name, "it cannot be read again from a position")
 	}
+	return splits
 }
 
 // missingFolder reports whether a file table's folder is not there.

@@ -129,7 +129,7 @@ func (e *expiry) bounds(ctx context.Context, parts []*aging) error {
 		}
 		p.out.Start, p.out.End = starts[i].offset, ends[i].offset
 		if p.stop != nil {
-			p.out.End = min(p.out.End, *p.stop)
+			p.out.End, p.out.Ended = min(p.out.End, *p.stop), p.out.Position >= *p.stop
 		}
 	}
 	return nil

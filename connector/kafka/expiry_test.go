@@ -138,8 +138,11 @@ func TestExpiryMoved(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s := b.source([]connector.Column{valueColumn}, "topic", "in", "scan.bounded.mode", "specific-offsets", "scan.bounded.specific-offsets", "partition:0,offset:4;partition:1,offset:0")
-	if r := look(t, s, 4)[0]; r.End != 4 || !r.Time.IsZero() {
+	if r := look(t, s, 4); r[0].End != 4 || !r[0].Time.IsZero() || !r[0].Ended || !r[1].Ended {
 		t.Errorf("a bounded read that is at its end: %+v", r)
+	}
+	if r := look(t, s, 3)[0]; r.End != 4 || r.Time.IsZero() || r.Ended {
+		t.Errorf("a bounded read before its end: %+v", r)
 	}
 }
 

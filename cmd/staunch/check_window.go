@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"staunch/checkpoint"
+	"staunch/config"
+	"staunch/connector"
+	"staunch/fs"
+	"staunch/guard"
+	"staunch/plan"
+)
+
+// loss asks how much time is left until something that no completed checkpoint has is removed.
+type loss struct {
+	alarms guard.Alarms
+	needs  guard.Needs
+	// newest is the checkpoint that the job would go on from, nil: none.
+	newest *checkpoint.Restored
+	add    func(verdict, string, string, ...any)
+	now    func() time.Time
+}
+
+// newLoss reads what the job needs. log has the job's checkpoints, nil if there are none.
+func newLoss(j *plan.Job, ck config.Checkpointing, log *checkpoint.Store, add func(verdict, string, string, ...any)) (*loss, error) {
+	l := &loss{add: add, now: time.Now, needs: guard.Needs{Interval: ck.Interval, Timeout: ck.Timeout}}
+	if log != nil {
+		l.newest = log.Newest()
+	}
+	rs, err := j.Conf.Restart()
+	if err != nil {
+		return nil, err
+	}
+	switch rs.Strategy {
+	case config.RestartFixed:
+		l.needs.Restart = rs.FixedDelay
+	case config.RestartExponential:
+		l.needs.Restart = rs.MaxBackoff
+	}
+	_, l.alarms.Part, err = j.Conf.LossWindow()
+	return l, err
+}
+
+// source adds a line for each topic of a source.
+func (l *loss) source(name string, s connector.Source, splits []connector.Split, ctx connector.Context) {
+	x, ok := s.(connector.Expiring)
+	if !ok || len(splits) == 0 {
+		return
+	}
+	what := "loss window of " + name
+	e, err := x.Expiry(ctx)
+	if err != nil {
+		l.add(warn, what, "%v", err)
+		return
+	}
+	look, err := e.Look(splits)
+	if err = errors.Join(err, e.Close()); err != nil {
+		l.add(warn, what, "%v", err)
+		return
+	}
+	watch := guard.Watch{Table: name}
+	windows := watch.Add(l.now(), look)
+	for i := range windows {
+		w := &windows[i]
+		if len(windows) > 1 {
+			what = fmt.Sprintf("loss window of %s, topic %s", name, w.Topic)
+		}
+		l.judge(what, w)
+	}
+}
+
+func (l *loss) judge(what string, w *guard.Window) {
+	level, why := l.alarms.Judge(w, l.needs, l.now())
+	l.add(map[guard.Level]verdict{guard.Pass: pass, guard.Warn: warn, guard.Fail: fail}[level], what, "%s", why)
+}
+
+// positions gives the splits from where the job would read on: those of the newest checkpoint, and what was found besides.
+func (l *loss) positions(table string, found []connector.Split) []connector.Split {
+	if l.newest == nil {
+		return found
+	}
+	st, ok := l.newest.Sources[table]
+	if !ok {
+		return found
+	}
+	out := slices.Clone(st.Splits)
+	for _, f := range found {
+		if !slices.ContainsFunc(out, func(s connector.Split) bool { return s.ID == f.ID }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// mostStats bounds how many files are looked at.
+const mostStats = 1000
+
+// tables adds a line for each table whose temporary files somebody else removes.
+func (l *loss) tables(j *plan.Job) {
+	seen := map[string]bool{}
+	for _, s := range j.Sinks {
+		p, ok := s.Sink.(connector.Perishable)
+		t, file := s.Sink.(connector.FileTable)
+		if !ok || !file || p.TemporaryTTL() == 0 || seen[s.Key] {
+			continue
+		}
+		seen[s.Key] = true
+		what := "temporary files of " + s.Table.Name
+		name, since, err := l.oldest(t, s.Key)
+		if err != nil {
+			l.add(warn, what, "%v", err)
+			continue
+		}
+		w := guard.OfFiles(s.Table.Name, name, since, p.TemporaryTTL())
+		l.judge(what, &w)
+	}
+}
+
+// oldest finds the oldest file that the newest checkpoint promises and that is not visible yet; without one, nothing is older than now.
+func (l *loss) oldest(t connector.FileTable, key string) (name string, since time.Time, err error) {
+	since = l.now()
+	if l.newest == nil {
+		return "", since, nil
+	}
+	for i, f := range l.newest.Tables[key].Files {
+		if i == mostStats {
+			break
+		}
+		info, err := t.Store().Stat(f.Pending)
+		if errors.Is(err, fs.ErrNotExist) { // visible, or lost: audit tells
+			continue
+		}
+		if err != nil {
+			return "", since, err
+		}
+		if info.ModTime.Before(since) {
+			name, since = fs.URI(t.Store(), f.Pending), info.ModTime
+		}
+	}
+	return name, since, nil
+}
