@@ -47,7 +47,10 @@ func TestPeerRecreated(t *testing.T) { b, topic := peer(t); recreatedTopic(t, b,
 
 func TestPeerInspect(t *testing.T) { b, topic := peer(t); inspected(t, b, topic) }
 
-func TestPeerInspectCompacted(t *testing.T) { b, topic := peer(t); inspectCompacted(t, b, topic, cleaner) }
+func TestPeerInspectCompacted(t *testing.T) {
+	b, topic := peer(t)
+	inspectCompacted(t, b, topic, cleaner)
+}
 
 // cleaner gives the broker's log cleaner, which runs by itself and gives no notice, time to run.
 func cleaner() { <-time.After(500 * time.Millisecond) }
