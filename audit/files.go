@@ -10,10 +10,10 @@ import (
 	"hash"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"staunch/account"
-	"staunch/commit"
 	"staunch/fault"
 	"staunch/fs"
 )
@@ -71,7 +71,8 @@ func (x *files) inside(f *account.File, p string) (string, bool) {
 	return x.root + p[at:], true
 }
 
-// check judges one file of a certificate. v is its verdict, "" as long as it has none: then it may be in either place.
+// check judges one file of a certificate. v is its verdict, "" as long as it has none: then it may be in either place. Where the file was lost a
+// replacement may stand for it.
 func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdict) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
@@ -81,28 +82,28 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 		return nil // reported when the certificate was read
 	}
 	x.exts[path.Ext(final)] = true
-	if v == account.Lost {
-		if _, err := x.store.Stat(final); err == nil {
-			j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and a file stands there now", final, c.Checkpoint))
-		}
-		x.lost(j, c, f, final)
-		return nil
+	if n := j.past.mended.Removed[f.Final]; n > 0 {
+		return x.amended(j, c, f, final, n)
 	}
-	at, p, err := final, (*Problem)(nil), error(nil)
+	e := j.expect(c, f)
+	at, s, err := final, seen{}, error(nil)
 	if v == "" {
-		at, p, err = x.either(f, final)
+		at, s, err = x.either(e, final)
 	} else {
-		p, err = x.compare(f, final)
+		s, err = x.look(e, final)
 	}
 	if err != nil {
 		return err
 	}
-	if at == "" {
+	if at == "" || v == account.Lost && s.missing() {
 		x.lost(j, c, f, final)
 		return nil
 	}
-	if p != nil {
+	if p := s.problem; p != nil {
 		p.Path, p.Offsets = at, offsetsOf(f.Offsets)
+		if v == account.Lost {
+			p.What = "the file was lost, and what stands in its place is neither it nor a replacement: " + p.What
+		}
 		j.found(c, *p)
 		if p.Kind == FileMissing {
 			return nil
@@ -112,32 +113,41 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 		j.rep.Pending++
 		return nil
 	}
+	j.repaired(c, f, final, s.repair)
+	if v == account.Lost && s.repair == nil && s.problem == nil {
+		j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and is there again as it was written", final, c.Checkpoint))
+	}
 	j.rep.Files++
-	j.rep.Bytes += f.Length
+	j.rep.Bytes += s.length(f)
 	j.rep.Rows += f.Rows
 	return nil
 }
 
 // either finds and compares a file without verdict; at is "" if it is in neither place. A job may be renaming it right now. A source that is
 // not as it was written does not matter once the target is there: a store may carry out the creation of a file late, again and in vain.
-func (x *files) either(f *account.File, final string) (at string, p *Problem, err error) {
+func (x *files) either(e expected, final string) (at string, s seen, err error) {
 	for range 10 {
-		if at, err = x.find(f, final); at == "" || err != nil {
-			return at, nil, err
+		if at, err = x.find(e.file, final); at == "" || err != nil {
+			return at, seen{}, err
 		}
-		if p, err = x.compare(f, at); err != nil || p == nil {
-			return at, p, err
+		if at == final {
+			s, err = x.look(e, final)
+		} else {
+			s.problem, err = x.compare(e.file, at)
+		}
+		if err != nil || s.problem == nil {
+			return at, s, err
 		}
 		if at != final {
-			if q, err := x.compare(f, final); err != nil || q == nil || q.Kind != FileMissing {
+			if q, err := x.look(e, final); err != nil || !q.missing() {
 				return final, q, err
 			}
 		}
-		if p.Kind != FileMissing {
+		if !s.missing() {
 			break
 		}
 	}
-	return at, p, err
+	return at, s, err
 }
 
 // find looks for a file at the source first, since it leaves that place once only, and twice before it is called lost.
@@ -164,11 +174,15 @@ func (x *files) find(f *account.File, final string) (string, error) {
 func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 	l := Loss{Path: final, Checkpoint: c.Checkpoint, Rows: f.Rows, Offsets: offsetsOf(f.Offsets)}
 	for _, a := range c.accepted {
+		if a.Files != nil && !slices.Contains(a.Files, f.Final) {
+			continue // this one was not accepted
+		}
 		l.Accepted = strings.TrimSpace(a.Who + " " + a.Time.UTC().Format("2006-01-02 15:04:05Z"))
 		if a.Who == "" {
 			l.Accepted = "somebody " + l.Accepted
 		}
 	}
+	l.Repairing = j.repairing(c, f)
 	for _, o := range f.Offsets {
 		if s := j.splits[key{o.Split, f.Insert}]; s != nil {
 			s.Lost += o.Set.Count()
@@ -180,8 +194,8 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 		j.rep.More++
 	}
 	if l.Accepted == "" {
-		j.found(c, Problem{Kind: FileLost, What: fmt.Sprintf("the file is in neither place; %s missing", rowsOf(f)), Path: final, Offsets: l.Offsets,
-			ToDo: "find out what removed it (it was written as " + f.Pending + "); to go on without its rows: --accept-lost " + commit.LossID(c.Checkpoint, c.hash)})
+		c.lost = append(c.lost, *f)
+		c.losses = append(c.losses, l)
 	}
 }
 

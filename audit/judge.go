@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,9 @@ type certificate struct {
 	n        int64
 	done     *account.Done
 	accepted []account.Accept
+	// lost are the files in neither place whose loss nobody accepted, losses what is told of each.
+	lost   []account.File
+	losses []Loss
 }
 
 // judge checks one job's log, entry by entry.
@@ -49,6 +53,8 @@ type judge struct {
 	// named has the final place of each file ever named.
 	named names
 	files *files
+	// holes: entries that cannot be read stand somewhere before here.
+	holes bool
 	// older: a version without certificates wrote to the table before, or between.
 	older bool
 	err   error
@@ -60,6 +66,7 @@ func (j *judge) visit(it item) {
 		return
 	}
 	if it.entry == nil {
+		j.holes = true
 		p := Problem{Kind: it.kind, What: it.what, Path: it.path, Entry: it.n,
 			ToDo: "bring the file back from a copy of the table's folder; never delete or edit entries by hand"}
 		if it.kind == EntryUnknown {
@@ -326,13 +333,14 @@ func (j *judge) settle() error {
 			return err
 		}
 	}
+	j.tellLost(c)
 	return nil
 }
 
 // end judges what is left when the log has been read.
 func (j *judge) end() error {
 	committing := j.newest != nil && j.newest.done == nil && !j.past.out[j.newest.hash]
-	if err := j.settle(); err != nil {
+	if err := errors.Join(j.settle(), j.added()); err != nil {
 		return err
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(j.splits), compareKeys) {

@@ -45,6 +45,7 @@ const (
 	FileUnreadable Kind = "file-unreadable"  // it is there and cannot be read
 	FileFooter     Kind = "file-contradicts" // rows or offsets in the file are not the certificate's
 	FileLost       Kind = "file-lost"        // lost and not accepted
+	FileAmended    Kind = "file-amended"     // taken out of the table on purpose, and there
 	FileSuperseded Kind = "file-superseded"  // readers see a file of a checkpoint that a rewind took back, or it waits to become visible
 	FileForeign    Kind = "file-foreign"     // readers see a file that no certificate names
 	VerdictsWrong  Kind = "verdicts-wrong"   // the verdicts are not one for each file
@@ -103,6 +104,21 @@ type Loss struct {
 	Offsets    []SplitOffsets       `json:"offsets,omitempty"`
 	// Accepted names who let the job go on without it, empty if nobody did.
 	Accepted string `json:"accepted,omitempty"`
+	// Repairing names who began to repair it, if its replacement is not in its place.
+	Repairing string `json:"repairing,omitempty"`
+}
+
+// Repaired is a lost file whose replacement stands in its place.
+type Repaired struct {
+	Path       string               `json:"path"`
+	Checkpoint account.CheckpointID `json:"checkpoint"`
+	Rows       int64                `json:"rows"`
+	Offsets    []SplitOffsets       `json:"offsets,omitempty"`
+	// Who repaired it, and when; Why is what they said.
+	Who string `json:"who"`
+	Why string `json:"why,omitempty"`
+	// Entry of the log that records it.
+	Entry int64 `json:"entry"`
 }
 
 // Job is the result of one job's log in the table.
@@ -129,9 +145,12 @@ type Job struct {
 	AccountsClose bool    `json:"accounts_close"`
 	Splits        []Split `json:"splits"`
 	// Partitions that were committed.
-	Partitions int64     `json:"partitions_committed"`
-	Losses     []Loss    `json:"losses,omitempty"`
-	Problems   []Problem `json:"problems,omitempty"`
+	Partitions int64  `json:"partitions_committed"`
+	Losses     []Loss `json:"losses,omitempty"`
+	// Repairs are lost files that were replaced: their rows are there. RowsAmended were taken out on purpose, in all amends.
+	Repairs     []Repaired `json:"repairs,omitempty"`
+	RowsAmended int64      `json:"rows_amended,omitempty"`
+	Problems    []Problem  `json:"problems,omitempty"`
 	// More problems and losses were found than are listed.
 	More  int64    `json:"more,omitempty"`
 	Notes []string `json:"notes,omitempty"`

@@ -7,22 +7,26 @@ import (
 	"slices"
 
 	"staunch/account"
+	"staunch/commit"
 	"staunch/fs"
 	"staunch/log"
 )
 
-// rewinds is what a log says of going back. It is read before anything is judged, since a certificate that a later entry supersedes is out of
+// rewinds is what a log says of going back, and of repairs. It is read before anything is judged, since a certificate that a later entry supersedes is out of
 // every account.
 type rewinds struct {
 	// out are the superseded certificates; of names the supersede of each, done are the supersedes that were carried out.
 	out, done map[string]bool
 	of        map[string]string
+	// mended is what it says of repairs and amends.
+	mended commit.Mended
 }
 
 func (r *rewinds) visit(it item) {
 	if it.entry == nil {
 		return // judged in its turn
 	}
+	_ = r.mended.Entry(*it.entry) // the same
 	switch it.entry.Kind {
 	case account.KindSupersede:
 		var x account.Supersede
@@ -64,7 +68,7 @@ func (j *judge) takenBack(c *certificate) error {
 	for i := range c.Files {
 		f := &c.Files[i]
 		j.place(c, f)
-		for _, p := range []string{f.Pending, f.Final} {
+		for _, p := range append([]string{f.Pending, f.Final}, j.staged(c, f)...) {
 			at, ok := j.files.inside(f, p)
 			if !ok {
 				continue // reported by place
@@ -74,7 +78,7 @@ func (j *judge) takenBack(c *certificate) error {
 			case errors.Is(err, fs.ErrNotExist):
 			case err != nil:
 				return fmt.Errorf("look for %s: %w", at, err)
-			case p == f.Pending && info.Size == 0 && f.Length > 0: // not that file: a create that arrived once more, late, makes an empty one
+			case p != f.Final && info.Size == 0 && f.Length > 0: // not that file: a create that arrived once more, late, makes an empty one
 			case finished:
 				j.found(c, Problem{Kind: FileSuperseded, What: fmt.Sprintf("a file of checkpoint %d stands here, which a rewind took back: its rows may be there twice", c.Checkpoint),
 					Path: at, Offsets: offsetsOf(f.Offsets), ToDo: "find out who put it there, and move it out of the table"})

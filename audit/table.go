@@ -146,6 +146,13 @@ func (l *jobLog) later(named names, x *files) error {
 			for _, p := range c.Partitions {
 				l.judge.parts[p] = l.judge.parts[p]
 			}
+		case account.KindAmend:
+			var a account.Amend
+			if json.Unmarshal(it.entry.Body, &a) == nil {
+				for i := range a.Added {
+					named.add(l.judge.now(a.Added[i].Final))
+				}
+			}
 		case account.KindPartition:
 			var p account.Partition
 			if json.Unmarshal(it.entry.Body, &p) == nil {

@@ -64,7 +64,18 @@ func (j *Job) text(w io.Writer) {
 			continue // a problem
 		}
 		fmt.Fprintf(w, "  accepted loss: %s, checkpoint %d, %s rows, accepted by %s\n", l.Path, l.Checkpoint, number(l.Rows), l.Accepted)
+		if l.Repairing != "" {
+			fmt.Fprintf(w, "    %s; its replacement is not in its place: run the repair again\n", l.Repairing)
+		}
 		offsets(w, "    ", l.Offsets)
+	}
+	for _, r := range j.Repairs {
+		fmt.Fprintf(w, "  repaired: %s, checkpoint %d, %s rows, by %s", r.Path, r.Checkpoint, number(r.Rows), r.Who)
+		if r.Why != "" {
+			fmt.Fprintf(w, " (%s)", r.Why)
+		}
+		fmt.Fprintln(w)
+		offsets(w, "    ", r.Offsets)
 	}
 	for _, n := range j.Notes {
 		fmt.Fprintln(w, "  note:", n)
