@@ -414,3 +414,41 @@ func TestNoGapAfterPowerCut(t *testing.T) {
 		t.Errorf("seen %v", seen)
 	}
 }
+
+// TestOwnUnknownEntryIsDurable: an append ends at a call that fails. Whether its entry stands is not known, and the same process reads the log
+// again before it goes on: what it finds there outlives a power cut, and while it cannot be made durable, it is not read.
+func TestOwnUnknownEntryIsDurable(t *testing.T) {
+	found := 0
+	for at := 1; ; at++ {
+		for bits := range 1 << 6 {
+			s := mem.New()
+			l := Open(&stillEnv{}, s.Client("a"), "/log", "")
+			appendTo(t, l, "begin", "1")
+			calls, broken := 0, false
+			s.Fault = func(_ string, op mem.Op) mem.Effect {
+				if calls++; calls == at || broken && op.Kind == mem.SyncDir {
+					broken = true
+					return mem.Effect{Kind: mem.Fail, Err: errors.New("input/output error")}
+				}
+				return mem.Effect{}
+			}
+			if _, err := l.Append(Append{Kind: "complete", Body: []byte("2")}); err == nil {
+				if found == 0 {
+					t.Error("no failure left an entry that stands")
+				}
+				return
+			}
+			if got, err := l.Read(); err == nil && len(got) > 0 {
+				t.Fatalf("call %d: an entry was read that is not durable:\n%s", at, texts(got))
+			}
+			s.Fault = nil
+			got := read(t, l)
+			found += len(got)
+			asked := 0
+			s.PowerCut(func() bool { asked++; return bits>>(asked-1)&1 == 0 })
+			if after := texts(read(t, Open(&stillEnv{}, s.Client("c"), "/log", ""))); after != "1 begin 1\n"+texts(got) {
+				t.Fatalf("call %d, choices %b: it had read\n%s, and behind the power cut there is\n%s", at, bits, texts(got), after)
+			}
+		}
+	}
+}

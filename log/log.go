@@ -88,6 +88,8 @@ type Log struct {
 	kinds map[int64]string
 	// foreign: entries of other processes were read and may not be durable.
 	foreign bool
+	// unsure: an append of this process ended unknown; see settle.
+	unsure bool
 	// rooted: the folders that lead to the log are durable. unrooted are those in which this process made one.
 	rooted   bool
 	unrooted []string
@@ -141,6 +143,14 @@ func (l *Log) Read() ([]Entry, error) {
 		case err != nil && len(entries) == 0:
 			return nil, classify(fmt.Errorf("read log %s: %w", l.dir, err))
 		default:
+			if serr := l.settle(); errors.Is(serr, fs.ErrUnavailable) {
+				if err := l.wait(try, serr); err != nil {
+					return nil, fmt.Errorf("read log %s: %w", l.dir, err)
+				}
+				continue
+			} else if serr != nil {
+				return nil, classify(fmt.Errorf("read log %s: %w", l.dir, serr))
+			}
 			for _, e := range entries {
 				l.seen(e)
 			}
@@ -151,6 +161,21 @@ func (l *Log) Read() ([]Entry, error) {
 			return entries, err
 		}
 	}
+}
+
+// settle makes what was read durable if an append of this process ended without knowing whether its entry stands: the entry may have been read
+// just now, and nobody has synced the folder since. [The folder's sync fails behind a *complete*; the job starts again in the same process,
+// finds it, and writes its certificate; power cut: the table is newer than the job's log.] What other processes appended is made durable by
+// this one's own next entry, before it acts.
+func (l *Log) settle() error {
+	if !l.unsure {
+		return nil
+	}
+	if err := l.sync(); err != nil {
+		return err
+	}
+	l.unsure = false
+	return nil
 }
 
 func (l *Log) seen(e Entry) {
@@ -554,16 +579,16 @@ func (d *appender) show(e Entry) error {
 
 // sync makes the entry's name durable and, once, the folders that lead there: another process may have made them and died. Those that this
 // process made, and the log's two next ones, must be synced; further up it may have no right to, and then has not made them.
-func (d *appender) sync() error {
-	if d.Variant.NoSync {
+func (l *Log) sync() error {
+	if l.Variant.NoSync {
 		return nil
 	}
-	if err := d.fs.SyncDir(d.dir); err != nil || d.rooted {
+	if err := l.fs.SyncDir(l.dir); err != nil || l.rooted {
 		return err
 	}
-	for dir, up := path.Dir(d.dir), 0; ; dir, up = path.Dir(dir), up+1 {
-		err := d.fs.SyncDir(dir)
-		mine := up < 2 || slices.Contains(d.unrooted, dir)
+	for dir, up := path.Dir(l.dir), 0; ; dir, up = path.Dir(dir), up+1 {
+		err := l.fs.SyncDir(dir)
+		mine := up < 2 || slices.Contains(l.unrooted, dir)
 		if err != nil && (mine || !errors.Is(err, iofs.ErrPermission) && !errors.Is(err, fs.ErrUnsupported)) {
 			return err
 		}
@@ -571,7 +596,7 @@ func (d *appender) sync() error {
 			break
 		}
 	}
-	d.rooted, d.unrooted = true, nil
+	l.rooted, l.unrooted = true, nil
 	return nil
 }
 
@@ -687,7 +712,7 @@ func (d *appender) failed(act protocol.Action) error {
 		err = &badEntry{path: d.dir, reason: err.Error(), hint: "bring the folder back from a copy"}
 	}
 	if act.Unknown {
-		d.foreign = true
+		d.foreign, d.unsure = true, true
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	} else {
 		d.drop()
