@@ -53,6 +53,10 @@ const (
 	SuccessForeign Kind = "success-foreign"  // a success file for a partition that was not committed
 	TwoJobs        Kind = "two-jobs"         // two jobs wrote the same offsets
 	NoLog          Kind = "no-log"           // nothing to prove the table by
+
+	// Only with Options.Broker.
+	TopicContradicts Kind = "topic-contradicts" // the topic has something else at these offsets than the certificate says
+	TopicUnknown     Kind = "topic-unknown"     // the table could not be compared with the topic
 )
 
 // SplitOffsets are offsets of one source split, as text: "0..99 120".
@@ -144,6 +148,8 @@ type Job struct {
 	// AccountsClose is false if the accounts of a certificate need not close (one record may give several rows).
 	AccountsClose bool    `json:"accounts_close"`
 	Splits        []Split `json:"splits"`
+	// Topics is how the splits compare with what their topics have now, if that was asked for.
+	Topics []Topic `json:"topics,omitempty"`
 	// Partitions that were committed.
 	Partitions int64  `json:"partitions_committed"`
 	Losses     []Loss `json:"losses,omitempty"`

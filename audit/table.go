@@ -21,6 +21,8 @@ type Options struct {
 	Fast bool
 	// Success is the name of success files; "" means _SUCCESS, or what looks like one.
 	Success string
+	// Broker, if set, is asked what the topics have at the certified offsets.
+	Broker *Broker
 }
 
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
@@ -47,6 +49,14 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	}
 	if err := t.walk(opts); err != nil {
 		return nil, err
+	}
+	for _, l := range t.logs {
+		if opts.Broker == nil {
+			break
+		}
+		if err := t.against(l, opts.Broker); err != nil {
+			return nil, err
+		}
 	}
 	t.finish()
 	return rep, nil

@@ -53,6 +53,7 @@ func (j *Job) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  visible: %s, %s rows, %s bytes (renamed %s, skipped %s, lost %s); partitions committed: %s\n", plural(j.Files, "file", "files"), number(j.Rows),
 		number(j.Bytes), number(j.Counters.Renamed), number(j.Counters.Skipped), number(j.Counters.Lost), number(j.Partitions))
+	j.topics(w)
 	if j.Pending > 0 {
 		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", plural(j.Pending, "file", "files"))
 	}
@@ -81,6 +82,32 @@ func (j *Job) text(w io.Writer) {
 		fmt.Fprintln(w, "  note:", n)
 	}
 	problems(w, j.Problems, j.More)
+}
+
+// topics writes the comparison with the broker.
+func (j *Job) topics(w io.Writer) {
+	if len(j.Topics) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "  against the broker: what stands at the offsets that no file holds")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tpartition\tcompared\trecords\tnull\tmarkers\taborted\tabsent\tgone\tremoved\tbehind\t")
+	for _, s := range j.Topics {
+		fmt.Fprintf(t, "\t%s", s.Split)
+		for _, n := range []int64{s.Compared, s.Records, s.Null, s.Markers, s.Aborted, s.Absent, s.Gone, s.Removed, s.Behind} {
+			fmt.Fprintf(t, "\t%s", number(n))
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	t.Flush() // errors stay in the writer below
+	for _, s := range j.Topics {
+		if s.Gone > 0 {
+			fmt.Fprintf(w, "  note: %s: %s offsets are older than the first that the topic has, %s: they can no longer be compared\n", s.Split, number(s.Gone), number(s.First))
+		}
+		if s.Removed > 0 {
+			fmt.Fprintf(w, "  note: %s: %s records of the table are not in the topic any more (compaction)\n", s.Split, number(s.Removed))
+		}
+	}
 }
 
 // shown bounds the problems that people are shown; --output json has more.

@@ -1,0 +1,376 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"staunch/account"
+	"staunch/connector"
+	"staunch/fault"
+)
+
+// Broker is what a table's accounts are held against.
+type Broker struct {
+	connector.Inspector
+	// Isolation is the job's isolation level, "read_committed" or "read_uncommitted": whether records of aborted transactions are rows. "" if it is not
+	// known, and then they may be either.
+	Isolation string
+	// window is how many offsets' contents are held in memory at once; one certificate may have more. 0 means 4 Mi.
+	window int64
+}
+
+// Topic says how the accounts of one source split compare with what its topic has now.
+type Topic struct {
+	Split string `json:"split"`
+	// First <= o < End are the offsets that the topic has.
+	First int64 `json:"first"`
+	End   int64 `json:"end"`
+	// Compared offsets, of all INSERTs, were looked at.
+	Compared int64 `json:"compared"`
+	// Gone offsets are before First: nothing can be said of them any more.
+	Gone int64 `json:"gone,omitempty"`
+	// Removed records are in files, but not in the topic any more (compaction).
+	Removed int64 `json:"removed,omitempty"`
+	// Records, Null, Markers, Aborted and Absent are what stands at the offsets that no file holds.
+	Records int64 `json:"records"`
+	Null    int64 `json:"null"`
+	Markers int64 `json:"markers"`
+	Aborted int64 `json:"aborted"`
+	Absent  int64 `json:"absent"`
+	// Behind is how many offsets the topic has that the table has not come to.
+	Behind int64 `json:"behind"`
+}
+
+// claimed is what one certificate says of one split and INSERT.
+type claimed struct {
+	checkpoint account.CheckpointID
+	n          int64
+	account.Range
+	// pieces are the offsets in files, ascending; file is the index in files.
+	pieces []piece
+	files  []string
+	closes bool
+}
+
+// stretch are offsets with one content.
+type stretch struct {
+	from, to int64
+	what     connector.Content
+}
+
+// comparison holds the certificates of one log against the topics.
+type comparison struct {
+	t      *table
+	j      *judge
+	broker *Broker
+	// ranges of each topic, by partition; nil if the topic cannot be asked.
+	ranges map[string]map[int32]connector.PartitionRange
+	topics map[string]*Topic // by split
+	// unknown are the splits that were reported.
+	unknown map[string]bool
+	// held are the claims of the window, by split.
+	held  map[string][]*claimed
+	count int64
+	err   error
+}
+
+// against compares all that a log certifies with the topics. It reads the log once more.
+func (t *table) against(l *jobLog, b *Broker) error {
+	c := &comparison{t: t, j: l.judge, broker: b, ranges: map[string]map[int32]connector.PartitionRange{}, topics: map[string]*Topic{}, unknown: map[string]bool{},
+		held: map[string][]*claimed{}}
+	h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, limit: l.history.limit, visit: c.visit}
+	if err := h.read(); err != nil {
+		return err
+	}
+	c.flush()
+	c.nothing()
+	for _, split := range slices.Sorted(maps.Keys(c.topics)) {
+		l.judge.rep.Topics = append(l.judge.rep.Topics, *c.topics[split])
+	}
+	return c.err
+}
+
+// visit takes one entry in.
+func (c *comparison) visit(it item) {
+	if c.err != nil || it.entry == nil || it.entry.Kind != account.KindCertificate || c.j.past.out[it.entry.SHA256] {
+		return // what is damaged was reported
+	}
+	var cert account.Certificate
+	if json.Unmarshal(it.entry.Body, &cert) != nil {
+		return
+	}
+	byKey := map[key]*claimed{}
+	for _, r := range cert.Ranges {
+		k := key{r.Split, r.Insert}
+		if r.From >= r.To || r.From < 0 {
+			continue
+		}
+		if old := byKey[k]; old != nil && old.Join(r) == nil {
+			continue
+		}
+		byKey[k] = &claimed{checkpoint: cert.Checkpoint, n: it.n, Range: r, closes: cert.AccountsClose}
+		c.held[r.Split] = append(c.held[r.Split], byKey[k])
+		c.count += r.To - r.From
+	}
+	for i := range cert.Files {
+		f := &cert.Files[i]
+		for _, o := range f.Offsets {
+			k := byKey[key{o.Split, f.Insert}]
+			if k == nil {
+				continue // outside the checkpoint's ranges, which was reported
+			}
+			k.files = append(k.files, f.Final)
+			for _, r := range o.Set.Runs {
+				k.pieces = append(k.pieces, piece{r, len(k.files) - 1})
+			}
+		}
+	}
+	if c.count >= cmp.Or(c.broker.window, 4<<20) {
+		c.flush()
+	}
+}
+
+// flush compares what is held.
+func (c *comparison) flush() {
+	for _, split := range slices.Sorted(maps.Keys(c.held)) {
+		if c.err == nil {
+			c.split(split, c.held[split])
+		}
+	}
+	clear(c.held)
+	c.count = 0
+}
+
+// topicOf gives topic and partition of a split, ok false if it is none of Kafka's.
+func topicOf(split string) (topic string, partition int32, ok bool) {
+	at := strings.LastIndexByte(split, '-')
+	if at <= 0 {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(split[at+1:], 10, 32)
+	return split[:at], int32(n), err == nil && n >= 0
+}
+
+// topic asks for the partitions of a topic, once.
+func (c *comparison) topic(name string) (map[int32]connector.PartitionRange, error) {
+	if known, ok := c.ranges[name]; ok {
+		return known, nil
+	}
+	list, err := c.broker.Ranges(c.t.ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	known := map[int32]connector.PartitionRange{}
+	for _, r := range list {
+		known[r.Partition] = r
+	}
+	c.ranges[name] = known
+	return known, nil
+}
+
+// cannot reports, once, that nothing can be said of a split.
+func (c *comparison) cannot(split, format string, args ...any) {
+	if c.unknown[split] {
+		return
+	}
+	c.unknown[split] = true
+	c.j.rep.problem(Problem{Kind: TopicUnknown, What: split + ": the table cannot be compared with the topic: " + fmt.Sprintf(format, args...), Path: c.j.rep.Log,
+		ToDo: "name the brokers and the topic that the job read; without --against-broker the audit says what the table alone proves"})
+}
+
+// split compares one split's accounts of the window.
+func (c *comparison) split(split string, list []*claimed) {
+	name, partition, ok := topicOf(split)
+	if !ok {
+		c.cannot(split, "the name is not that of a topic and a partition")
+		return
+	}
+	if c.unknown[split] {
+		return
+	}
+	parts, err := c.topic(name)
+	if err != nil {
+		c.failed(split, err)
+		return
+	}
+	have, ok := parts[partition]
+	if !ok {
+		c.cannot(split, "the topic has no partition %d", partition)
+		return
+	}
+	sum := c.topics[split]
+	if sum == nil {
+		sum = &Topic{Split: split, First: have.First, End: have.End, Behind: max(0, have.End-c.j.next[key{split, list[0].Insert}])}
+		c.topics[split] = sum
+	}
+	from, to := int64(math.MaxInt64), int64(0)
+	for _, k := range list {
+		from, to = min(from, k.From), max(to, k.To)
+	}
+	var contents []stretch
+	err = c.broker.Look(c.t.ctx, name, partition, from, to, func(from, to int64, what connector.Content) {
+		contents = append(contents, stretch{from, to, what})
+	})
+	if err != nil {
+		c.failed(split, err)
+		return
+	}
+	for _, k := range list {
+		c.claim(k, contents, sum)
+	}
+}
+
+// failed tells what the broker's error means: a topic that is not there and brokers that do not answer are findings, the end of the program is none.
+func (c *comparison) failed(split string, err error) {
+	if cerr := c.t.ctx.Err(); cerr != nil {
+		c.err = cerr
+		return
+	}
+	if fault.ClassOf(err) == fault.Damage {
+		c.cannot(split, "what the broker gives cannot be read: %v", err)
+		return
+	}
+	c.cannot(split, "%v", err)
+}
+
+// counts of offsets by their content.
+type counts [connector.Beyond + 1]int64
+
+// each walks the offsets from <= o < to, in files and out of them, and says what stands there. pieces and contents are ascending.
+func each(from, to int64, pieces []piece, contents []stretch, visit func(from, to int64, what connector.Content, file int)) {
+	p, s := 0, 0
+	for at := from; at < to; {
+		for p < len(pieces) && pieces[p].To <= at {
+			p++
+		}
+		for s < len(contents) && contents[s].to <= at {
+			s++
+		}
+		if s == len(contents) || contents[s].from > at {
+			return // the contract of Look: no hole
+		}
+		end, file := min(to, contents[s].to), -1
+		if p < len(pieces) {
+			if pieces[p].From <= at {
+				end, file = min(end, pieces[p].To), pieces[p].file
+			} else {
+				end = min(end, pieces[p].From)
+			}
+		}
+		visit(at, end, contents[s].what, file)
+		at = end
+	}
+}
+
+// claim compares one account. Offsets in files must have records; at the others no more may stand than the account says was filtered, rejected or
+// null, and no more markers than it calls gaps. Less may: compaction removes records later.
+func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
+	slices.SortFunc(k.pieces, func(a, b piece) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	var in, out counts
+	wrong := map[int]*Problem{} // by file
+	bad := []piece{}
+	each(k.From, k.To, k.pieces, contents, func(from, to int64, what connector.Content, file int) {
+		sum.Compared += to - from
+		if file < 0 {
+			out[what] += to - from
+			return
+		}
+		in[what] += to - from
+		if what == connector.Null || what == connector.Marker || what == connector.Beyond || what == connector.Aborted && c.broker.Isolation == "read_committed" {
+			bad = append(bad, piece{account.Run{From: from, To: to}, file})
+			if wrong[file] == nil {
+				wrong[file] = &Problem{Kind: TopicContradicts, Path: k.files[file], What: fmt.Sprintf("the file holds offsets of %s where the topic has %s",
+					k.Split, noRecord[what]), ToDo: "the topic was made anew or cut, or the file's rows are not its records: compare a few of these rows with the topic"}
+			}
+		}
+	})
+	cert := &certificate{n: k.n}
+	cert.Checkpoint = k.checkpoint
+	for _, file := range slices.Sorted(maps.Keys(wrong)) {
+		set := account.Set{}
+		for _, b := range bad {
+			if b.file == file {
+				set.Runs = append(set.Runs, b.Run)
+			}
+		}
+		wrong[file].Offsets = []SplitOffsets{{k.Split, set.String(), set.Count()}}
+		c.j.found(cert, *wrong[file])
+	}
+	gone := in[connector.Gone] + out[connector.Gone]
+	sum.Gone += gone
+	sum.Compared -= gone
+	sum.Removed += in[connector.Absent]
+	sum.Records += out[connector.Record] + out[connector.Open]
+	sum.Null += out[connector.Null]
+	sum.Markers += out[connector.Marker]
+	sum.Aborted += out[connector.Aborted]
+	sum.Absent += out[connector.Absent]
+	if k.closes {
+		c.accounts(k, out, contents, cert)
+	}
+}
+
+var noRecord = map[connector.Content]string{connector.Null: "a record without value", connector.Marker: "the end of a transaction", connector.Beyond: "nothing yet: it ends before them",
+	connector.Aborted: "a record of a transaction that was given up"}
+
+// accounts compares the counts of an account with what stands at the offsets that no file holds.
+func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *certificate) {
+	records, aborted, markers := out[connector.Record], out[connector.Aborted], out[connector.Marker]
+	isRecord, isMarker := []connector.Content{connector.Record}, []connector.Content{connector.Marker}
+	switch c.broker.Isolation {
+	case "read_committed":
+		markers, aborted, isMarker = markers+aborted, 0, append(isMarker, connector.Aborted)
+	case "read_uncommitted":
+		records, aborted, isRecord = records+aborted, 0, append(isRecord, connector.Aborted)
+	}
+	rows := k.Filtered + k.Rejected + k.Skipped
+	type excess struct {
+		more int64
+		what string
+		of   []connector.Content
+	}
+	for _, x := range []excess{
+		{records - rows, fmt.Sprintf("%s records stand in the topic where the account of %s says that %s were filtered, rejected or skipped", number(records), k.Split, number(rows)),
+			isRecord},
+		{out[connector.Null] - k.Null - k.Skipped, fmt.Sprintf("%s records without value stand in the topic where the account of %s says %s", number(out[connector.Null]), k.Split, number(k.Null)),
+			[]connector.Content{connector.Null}},
+		{markers - k.Gaps - k.Skipped, fmt.Sprintf("%s offsets have no record for this reader where the account of %s says %s", number(markers), k.Split, number(k.Gaps)),
+			isMarker},
+		{records + aborted + markers - rows - k.Gaps, fmt.Sprintf("%s offsets without a row have a record or a marker in the topic, the account of %s says %s", number(records+aborted+markers), k.Split,
+			number(rows+k.Gaps)), []connector.Content{connector.Record, connector.Aborted}},
+		{out[connector.Beyond], fmt.Sprintf("the account of %s goes on to offset %s, where the topic has nothing yet", k.Split, number(k.To-1)), []connector.Content{connector.Beyond}},
+	} {
+		if x.more <= 0 {
+			continue
+		}
+		set := account.Set{}
+		each(k.From, k.To, k.pieces, contents, func(from, to int64, what connector.Content, file int) {
+			if file >= 0 || !slices.Contains(x.of, what) {
+				return
+			}
+			if n := len(set.Runs); n > 0 && set.Runs[n-1].To == from {
+				set.Runs[n-1].To = to
+			} else {
+				set.Runs = append(set.Runs, account.Run{From: from, To: to})
+			}
+		})
+		c.j.found(cert, Problem{Kind: TopicContradicts, What: x.what, Path: c.j.rep.Log, Offsets: []SplitOffsets{{k.Split, set.String(), set.Count()}},
+			ToDo: "rows may be missing: run the job's SELECT over these offsets and compare; if the topic was made anew meanwhile, it cannot be compared"})
+		return // the others follow from it
+	}
+}
+
+// nothing reports splits of which no offset could be compared although the table has some.
+func (c *comparison) nothing() {
+	for _, split := range slices.Sorted(maps.Keys(c.topics)) {
+		if s := c.topics[split]; s.Compared == 0 && s.Gone > 0 {
+			c.cannot(split, "all %s offsets are in front of the first one that the topic still has, %s", number(s.Gone), number(s.First))
+		}
+	}
+}
