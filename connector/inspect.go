@@ -45,3 +45,11 @@ type Inspector interface {
 	Committed(ctx context.Context, group, topic string) (map[int32]int64, error)
 	Close()
 }
+
+// Inspected is a Source that gives an Inspector of what it reads.
+type Inspected interface {
+	// Inspector asks where the source reads, with the same properties. Nothing is connected yet.
+	Inspector() (Inspector, error)
+	// Isolation is "read_committed" if records of transactions that were given up are no rows, else "read_uncommitted".
+	Isolation() string
+}

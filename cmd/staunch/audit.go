@@ -32,25 +32,24 @@ type auditTarget struct {
 
 func auditCmd() *cobra.Command {
 	f := &scriptFlags{}
-	output, columns, fast, broker, mend := "", "", false, false, repairFlags{}
+	output, fast, broker, mend, other := "", false, false, repairFlags{}, foreignFlags{}
 	c := &cobra.Command{
 		Use:   "audit FILE.sql|TABLE_PATH [--repair]",
 		Short: "prove from a table's own log and files that nothing is missing and nothing is there twice",
 		Long: "Reads the log of every job in the table's folder and every file that it names: chain of certificates, offset ranges, accounts,\n" +
 			"offset sets, lengths, hashes, footers; and looks for files that nobody named. Of a statement file all filesystem tables that it\n" +
-			"writes are audited. Nothing is changed; jobs may run meanwhile. Exit code 1 if anything is wrong.",
+			"writes are audited. With --against-broker the offsets are compared with what the topics have now. Nothing is changed; jobs may run\n" +
+			"meanwhile. Exit code 1 if anything is wrong.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			for _, later := range []string{"columns", "against-broker"} {
-				if c.Flags().Changed(later) {
-					return &exitError{exitUsage, fmt.Errorf("audit --%s is not there yet", later)}
-				}
-			}
 			if output != "text" && output != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
 			}
 			if err := mend.check(args[0]); err != nil {
 				return err
+			}
+			if other.wanted() {
+				return other.run(f, args[0], broker, output)
 			}
 			targets, script, err := auditTargets(f, args[0])
 			if err != nil {
@@ -58,6 +57,16 @@ func auditCmd() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			if broker {
+				b, err := brokerOf(script, other.servers, other.properties)
+				if err != nil {
+					return err
+				}
+				defer b.Close()
+				for i := range targets {
+					targets[i].opts.Broker = b
+				}
+			}
 			if mend.repair {
 				return mend.run(ctx, os.Stdout, f, script, targets, fast, output)
 			}
@@ -67,9 +76,9 @@ func auditCmd() *cobra.Command {
 	f.add(c)
 	c.Flags().BoolVar(&fast, "fast", false, "do not read whole files: existence, lengths and Parquet footers, no hashes and no line counts")
 	c.Flags().StringVar(&output, "output", "text", "text or json")
-	c.Flags().StringVar(&columns, "columns", "", "audit another tool's table by its partition and offset columns (not there yet)")
-	c.Flags().BoolVar(&broker, "against-broker", false, "compare with the topic (not there yet)")
+	c.Flags().BoolVar(&broker, "against-broker", false, "compare the offsets with what the topics have: of a statement file's sources, or of --bootstrap-server")
 	mend.add(c)
+	other.add(c)
 	return c
 }
 

@@ -77,7 +77,8 @@ func TestAuditOutput(t *testing.T) {
 	if err := auditAll(context.Background(), &out, targets, false, "text", nil); err == nil || !strings.Contains(out.String(), "PROBLEM no-log") {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	for _, args := range [][]string{{"audit", dir, "--columns", "part,off"}, {"audit", dir, "--repair"}, {"audit", dir, "--output", "xml"}} {
+	for _, args := range [][]string{{"audit", dir, "--columns", "part"}, {"audit", dir, "--repair"}, {"audit", dir, "--against-broker"},
+		{"audit", dir, "--against-broker", "--bootstrap-server", "nothing"}, {"audit", dir, "--output", "xml"}} {
 		c := rootCmd()
 		c.SetArgs(args)
 		if err := c.Execute(); !errors.As(err, &x) || x.code != exitUsage {
