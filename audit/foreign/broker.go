@@ -108,17 +108,17 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 		a.rep.Splits = append(a.rep.Splits, rep)
 	}
 	rep.Broker = h
-	if past := pastEnd(&s.set, r.End); past.Count() > 0 {
+	if past := pastEnd(&s.set, r.End); past.count > 0 {
 		a.rep.problem(Problem{Kind: OffsetBeyond, What: "rows have offsets that the topic has not come to: they are of another topic, or of one that was made anew or cut back",
-			Offsets: []SplitOffsets{offsetsOf(rep.Split, past)}, ToDo: "check --topic and --bootstrap-server; if they are right, find out what happened to the topic"})
+			Offsets: []SplitOffsets{past.offsets(rep.Split)}, ToDo: "check --topic and --bootstrap-server; if they are right, find out what happened to the topic"})
 	}
-	records, gone, open := &bitmap.Set{}, &bitmap.Set{}, &bitmap.Set{}
+	records, gone, open := &runList{}, &runList{}, &runList{}
 	err := a.look(topic, k, &s.set, h, func(from, to int64, what connector.Content) {
 		n := to - from
 		switch what {
 		case connector.Record:
 			h.Records += n
-			records.AddRun(from, to, nil)
+			records.add(from, to)
 		case connector.Null:
 			h.Nulls += n
 		case connector.Marker:
@@ -129,13 +129,13 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 			h.Absent += n
 		case connector.Gone:
 			h.Gone += n
-			gone.AddRun(from, to, nil)
+			gone.add(from, to)
 		case connector.Open:
 			h.Open += n
-			open.AddRun(from, to, nil)
+			open.add(from, to)
 		default:
 			h.Beyond += n
-			open.AddRun(from, to, nil)
+			open.add(from, to)
 		}
 	})
 	if err != nil {
@@ -171,12 +171,12 @@ func expected(s *split, r connector.PartitionRange, committed int64, complete bo
 }
 
 // pastEnd gives the offsets from end on.
-func pastEnd(s *bitmap.Set, end int64) *bitmap.Set {
-	out := &bitmap.Set{}
+func pastEnd(s *bitmap.Set, end int64) *runList {
+	out := &runList{}
 	if s.Last() >= end {
 		s.Runs(func(from, to int64) bool {
 			if to > end {
-				out.AddRun(max(from, end), to, nil)
+				out.add(max(from, end), to)
 			}
 			return true
 		})
@@ -194,21 +194,21 @@ func (a *auditor) look(topic string, k splitKey, set *bitmap.Set, h *Held, visit
 }
 
 // held reports what the broker said.
-func (a *auditor) held(s *Split, h *Held, absent bool, records, gone, open *bitmap.Set) {
+func (a *auditor) held(s *Split, h *Held, absent bool, records, gone, open *runList) {
 	switch {
 	case absent && h.Records > 0:
-		a.rep.problem(Problem{Kind: PartitionAbsent, What: "the topic has records of this partition, and the table has no row of it", Offsets: []SplitOffsets{offsetsOf(s.Split, records)},
+		a.rep.problem(Problem{Kind: PartitionAbsent, What: "the topic has records of this partition, and the table has no row of it", Offsets: []SplitOffsets{records.offsets(s.Split)},
 			ToDo: "unless the query's WHERE leaves all of them out, or it was never read, they are lost"})
 	case h.Records > 0:
-		a.rep.problem(Problem{Kind: RecordMissing, What: "the topic has these records, and the table has no row of them", Offsets: []SplitOffsets{offsetsOf(s.Split, records)},
+		a.rep.problem(Problem{Kind: RecordMissing, What: "the topic has these records, and the table has no row of them", Offsets: []SplitOffsets{records.offsets(s.Split)},
 			ToDo: "unless the query's WHERE leaves them out, they are lost; as long as the topic has them they can be written again"})
 	}
 	if h.Gone > 0 {
 		a.rep.problem(Problem{Kind: RecordGone, What: fmt.Sprintf("no row has these offsets, and the topic begins at %s: what stood there can no longer be known", number(h.First)),
-			Offsets: []SplitOffsets{offsetsOf(s.Split, gone)}, ToDo: "look for another copy of the topic; they may be lost, or never have been records"})
+			Offsets: []SplitOffsets{gone.offsets(s.Split)}, ToDo: "look for another copy of the topic; they may be lost, or never have been records"})
 	}
-	if open.Count() > 0 && !absent {
-		a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets, and the topic has not decided them yet (an open transaction, or no replica has them)", Offsets: []SplitOffsets{offsetsOf(s.Split, open)},
+	if open.count > 0 && !absent {
+		a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets, and the topic has not decided them yet (an open transaction, or no replica has them)", Offsets: []SplitOffsets{open.offsets(s.Split)},
 			ToDo: "audit again when the transaction has ended"})
 	}
 	if behind := h.End - h.To; behind > 0 && !absent {

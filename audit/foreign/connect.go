@@ -11,6 +11,9 @@ type connectName struct {
 	first, last int64
 }
 
+// maxNamed bounds the offsets that a name may claim.
+const maxNamed = 1 << 32
+
 // parseConnect reads a name. why says in what it is not of that form, "" if it is.
 func parseConnect(name string) (n connectName, why string) {
 	parts := strings.Split(name, "+")
@@ -35,8 +38,8 @@ func parseConnect(name string) (n connectName, why string) {
 		return n, "it is not topic+partition+first+last.extension"
 	case parts[0] == "":
 		return n, "it has no topic"
-	case v[0] > 1<<31-1 || v[2] < v[1] || v[2] == 1<<63-1:
-		return n, "its offsets end before they begin, or are too large"
+	case v[0] > 1<<31-1 || v[2] < v[1] || v[2]-v[1] >= maxNamed || v[2] == 1<<63-1:
+		return n, "its offsets end before they begin, or are more than a file holds"
 	}
 	return connectName{splitKey{parts[0], int32(v[0])}, v[1], v[2]}, ""
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -77,13 +78,16 @@ func parquetRows(ctx context.Context, r fs.Reader, c *columns, rows *fileRows, w
 		if err := chunksInside(g.NumRows, meta, i, src.Size()); err != nil {
 			return err
 		}
-		if wanted != nil {
-			if first, last, known := bounds(f.RowGroup(i), cols[1]); known && !wanted(first, last) {
-				continue
-			}
+		first, last, known := bounds(f.RowGroup(i), cols[1])
+		if known && wanted != nil && !wanted(first, last) {
+			continue
 		}
+		rows.low, rows.high = math.MaxInt64, -1
 		if err := readGroup(f.RowGroup(i), g.NumRows, cols, rows); err != nil {
 			return fmt.Errorf("row group %d: %w", i+1, err)
+		}
+		if known && rows.high >= 0 && !rows.tooMany && !rows.tooWide && (rows.low < first || rows.high > last) {
+			return damagedf("row group %d: its statistics say offsets %d to %d, and it holds %d to %d", i+1, first, last, rows.low, rows.high)
 		}
 	}
 	return nil
@@ -353,7 +357,7 @@ func readGroup(g *file.RowGroupReader, total int64, cols [3]int, rows *fileRows)
 			return err
 		}
 	}
-	for done := int64(0); done < total && !rows.tooMany; {
+	for done := int64(0); done < total && !rows.tooMany && !rows.tooWide; {
 		want := int(min(batchRows, total-done))
 		for _, c := range n {
 			if c != nil {

@@ -147,17 +147,37 @@ func (r *Report) Count() int64 { return int64(len(r.Problems)) + r.More }
 
 // offsetsOf writes out a set.
 func offsetsOf(split string, s *bitmap.Set) SplitOffsets {
-	head, n := account.Set{}, 0
+	l := &runList{}
 	s.Runs(func(from, to int64) bool {
-		n++
-		if n <= maxRuns {
-			head.AddRun(from, to)
-		}
+		l.add(from, to)
 		return true
 	})
-	text := head.String()
-	if n > maxRuns {
-		text += more(n - maxRuns)
+	return l.offsets(split)
+}
+
+// runList are runs of offsets of any length, of which only the first are kept: what is missing may be far more than what is there.
+type runList struct {
+	head  account.Set
+	runs  int64
+	count int64
+	end   int64
+}
+
+// add adds a run that begins at or behind the end of the last one.
+func (l *runList) add(from, to int64) {
+	if l.runs == 0 || from > l.end {
+		l.runs++
 	}
-	return SplitOffsets{split, text, s.Count()}
+	l.count, l.end = l.count+to-from, to
+	if l.runs <= maxRuns {
+		l.head.AddRun(from, to)
+	}
+}
+
+func (l *runList) offsets(split string) SplitOffsets {
+	text := l.head.String()
+	if l.runs > maxRuns {
+		text += " and " + plural(l.runs-maxRuns, "more range", "more ranges")
+	}
+	return SplitOffsets{split, text, l.count}
 }

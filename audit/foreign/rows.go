@@ -42,6 +42,8 @@ type fileRows struct {
 	rows int64
 	// total is the number of rows of the file, more than rows if parts of it were left out.
 	total int64
+	// low and high are the ends of the offsets since they were set.
+	low, high int64
 	// null rows have no partition or offset, bad ones no usable one; the first of each is kept for the report.
 	null, bad         int64
 	firstNull         int64
@@ -57,12 +59,16 @@ type fileRows struct {
 	order  []*fileSplit
 	// tooMany: there are more partitions than any topic has; it is the wrong column.
 	tooMany bool
+	// tooWide: offsets are so scattered that they are none; it is the wrong column.
+	tooWide bool
 }
 
 const (
 	nearParts = 1 << 12
 	// maxSplits bounds the partitions of one table.
 	maxSplits = 1 << 17
+	// maxChunks bounds the places of 65,536 offsets each over which those of a table may be scattered: more than 500 billion in a row.
+	maxChunks = 8 << 20
 )
 
 func newFileRows() *fileRows {
@@ -87,6 +93,7 @@ func (r *fileRows) add(topic int32, part, off int64) {
 		return
 	}
 	r.rows++
+	r.low, r.high = min(r.low, off), max(r.high, off)
 	var s *fileSplit
 	if topic == 0 && part < int64(len(r.near)) {
 		s = r.near[part]
@@ -103,6 +110,9 @@ func (r *fileRows) add(topic int32, part, off int64) {
 	}
 	s.flush()
 	s.from, s.to = off, off+1
+	if s.set.Chunks() > maxChunks {
+		r.tooWide = true
+	}
 }
 
 // split finds or makes a split; nil if there are too many.

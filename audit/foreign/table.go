@@ -59,6 +59,8 @@ type auditor struct {
 	rep     *Report
 	splits  map[splitKey]*split
 	tooMany bool
+	// chunks of all sets; see maxChunks.
+	chunks int
 	// holders are the files that hold offsets which are there twice; more are left out.
 	holders []*holder
 	more    int64
@@ -224,7 +226,12 @@ func (a *auditor) join(s *fileSplit) {
 	}
 	t.rep.Rows += s.rows
 	t.rep.Files++
+	before := t.set.Chunks()
+	if a.chunks > maxChunks {
+		return // it is said in judge
+	}
 	t.set.Union(&s.set, &t.twice)
+	a.chunks += t.set.Chunks() - before
 	t.twice.Union(&s.twice, nil)
 }
 
@@ -252,7 +259,7 @@ func (a *auditor) open(f found, wanted func(first, last int64) bool) (*fileRows,
 		}
 	}
 	rows.close()
-	if err == nil && !rows.tooMany {
+	if err == nil && !rows.tooMany && !rows.tooWide {
 		return rows, nil
 	}
 	return nil, a.finding(f, rows, err)
@@ -352,6 +359,8 @@ func (a *auditor) finding(f found, rows *fileRows, err error) error {
 	case rows.tooMany:
 		p.Kind, p.What, p.ToDo = ColumnMissing, fmt.Sprintf("it has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
 			"--columns takes the partition first, then the offset"
+	case rows.tooWide:
+		p.Kind, p.What, p.ToDo = ColumnMissing, tooWide(a.opts.Columns.Offset), "--columns takes the partition first, then the offset"
 	case errors.Is(err, errChanged):
 		p.Kind, p.ToDo = FileChanged, "audit again when it is closed, or give the folder of finished files"
 	case errors.Is(err, fs.ErrNotExist):
@@ -370,6 +379,10 @@ func (a *auditor) finding(f found, rows *fileRows, err error) error {
 	a.rep.problem(p)
 	a.mu.Unlock()
 	return nil
+}
+
+func tooWide(column string) string {
+	return fmt.Sprintf("offsets are scattered over more than %d times 65,536: %q is not the column of the offset", maxChunks, column)
 }
 
 // judge says what the sets mean.
@@ -397,6 +410,9 @@ func (a *auditor) judge() error {
 		a.rep.problem(Problem{Kind: ColumnMissing, What: fmt.Sprintf("the table has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
 			ToDo: "--columns takes the partition first, then the offset"})
 	}
+	if a.chunks > maxChunks {
+		a.rep.problem(Problem{Kind: ColumnMissing, What: tooWide(a.opts.Columns.Offset), ToDo: "--columns takes the partition first, then the offset"})
+	}
 	if len(keys) == 0 && a.rep.Count() == 0 {
 		a.rep.problem(Problem{Kind: NoRows, What: "there is no row in the table: nothing can be proven", Path: a.root, ToDo: "name the folder that the other tool writes to"})
 	}
@@ -419,19 +435,19 @@ func (a *auditor) gaps(keys []splitKey) {
 		if s.rep.Missing == 0 {
 			continue
 		}
-		var miss bitmap.Set
+		miss := &runList{}
 		s.set.Gaps(s.rep.First, s.rep.Last+1, func(from, to int64) bool {
-			miss.AddRun(from, to, nil)
+			miss.add(from, to)
 			return true
 		})
-		a.gap(s.rep.Split, &miss)
+		a.gap(s.rep.Split, miss)
 	}
 	if len(keys) > 0 {
 		a.rep.Notes = append(a.rep.Notes, "what should be in front of each partition's first and behind its last offset is not known without the broker (--against-broker)")
 	}
 }
 
-func (a *auditor) gap(name string, miss *bitmap.Set) {
+func (a *auditor) gap(name string, miss *runList) {
 	a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets: lost, left out by the query's WHERE, or never a record (transaction marker, compacted)",
-		Offsets: []SplitOffsets{offsetsOf(name, miss)}, ToDo: "ask the broker what stands there: --against-broker"})
+		Offsets: []SplitOffsets{miss.offsets(name)}, ToDo: "ask the broker what stands there: --against-broker"})
 }

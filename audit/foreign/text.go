@@ -111,8 +111,6 @@ func end(n int64) string {
 	return number(n)
 }
 
-func more(n int) string { return " and " + plural(int64(n), "more range", "more ranges") }
-
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

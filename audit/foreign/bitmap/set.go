@@ -36,6 +36,9 @@ type Set struct {
 // Count is the number of offsets.
 func (s *Set) Count() int64 { return s.n }
 
+// Chunks is the number of chunks: what memory grows with when offsets are scattered.
+func (s *Set) Chunks() int { return len(s.chunks) }
+
 // Bytes is about how much memory the set holds.
 func (s *Set) Bytes() int64 {
 	n := int64(0)
