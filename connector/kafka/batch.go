@@ -107,6 +107,8 @@ type batchReader struct {
 	appendTime bool
 	// timeType is what a record's time means, in Kafka's words.
 	timeType string
+	// transactional: a transaction wrote one of the batches so far.
+	transactional bool
 	// epoch is the leader epoch under which the open batch was written, -1 if the format has none.
 	epoch    int32
 	batchEnd int64
@@ -199,6 +201,7 @@ func (c *batchReader) open(b []byte) error {
 		return fmt.Errorf("batch at offset %d with %d records ends at %d", c.base, count, c.batchEnd)
 	}
 	control, transactional := attributes>>5&1 == 1, attributes>>4&1 == 1
+	c.transactional = c.transactional || transactional
 	if transactional && !control && c.isAborted(producer) {
 		return nil
 	}

@@ -58,6 +58,11 @@ type reader struct {
 	epochs    []int32
 	// splits is what Splits returned last.
 	splits []connector.Split
+	// seen is for surveys: the greatest time of a record's batch, bytes of values, and whether a transaction wrote any.
+	seen struct {
+		newest, bytes int64
+		transactional bool
+	}
 
 	recordsIn, bytesIn, errorsIn, nulls, skippedOffsets *metric.Counter
 }
@@ -239,6 +244,11 @@ func (r *reader) read(b *changelog.Batch, c *chunk) (done bool, err error) {
 	}
 	r.recordsIn.Add(records)
 	r.bytesIn.Add(bytes - 16*records)
+	r.seen.bytes += bytes - 16*records
+	if records > 0 {
+		r.seen.newest = max(r.seen.newest, c.maxTime)
+	}
+	r.seen.transactional = r.seen.transactional || c.transactional
 	r.finish(b, p)
 	return done, nil
 }
@@ -352,8 +362,8 @@ func (r *reader) outOfRange(p *part, has available) error {
 		return nil
 	}
 	if p.pos > has.end {
-		return fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has offsets %d to %d: its log is shorter than what was read or asked for",
-			p.topic, p.partition, p.pos, has.start, has.end-1).
+		return fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has %s: its log is shorter than what was read or asked for",
+			p.topic, p.partition, p.pos, has).
 			WithHint("the topic was cut back, or the wanted offset is of another topic or cluster")
 	}
 	to, policy := has.start, r.src.reset
@@ -364,8 +374,8 @@ func (r *reader) outOfRange(p *part, has available) error {
 		to = min(to, *p.state.Stop)
 	}
 	if policy == "" && !p.state.Earliest {
-		err := fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has offsets %d to %d: %d offsets are lost, most likely by retention",
-			p.topic, p.partition, p.pos, has.start, has.end-1, has.start-p.pos).
+		err := fault.Lostf("topic '%s' partition %d: offset %d is wanted, the broker has %s: %d offsets are lost, most likely by retention",
+			p.topic, p.partition, p.pos, has, has.start-p.pos).
 			WithHint("to go on without them, set 'properties.auto.offset.reset' = 'earliest' (go on at %d) or 'latest' (go on at %d)", has.start, has.end)
 		err.Err = &connector.ExpiredError{Split: p.id, From: p.pos, To: has.start, Err: err.Err}
 		return err
