@@ -49,6 +49,9 @@ func (f Fault) Explain() string {
 
 // possible gives the faults that can meet a step.
 func possible(k Key) []Fault {
+	if k.Place == PlaceProbe && k.Op.changes() { // tried before any data is at stake
+		return []Fault{KillAfter, DoneUnanswered, DoneError}
+	}
 	switch k.Op {
 	case OpAppend:
 		return without(Faults, Taken)

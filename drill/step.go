@@ -52,7 +52,7 @@ const (
 	PlaceFolder     Place = "table's folders"
 	PlaceCheckpoint Place = "checkpoint folder"
 	PlaceTrace      Place = "trace"
-	PlaceOther      Place = "other"
+	PlaceOther      Place = "parent folders"
 )
 
 // Key names a distinct step of a job.
@@ -73,6 +73,8 @@ func (k Key) String() string {
 		s = "append " + k.Kind + " to " + string(k.Place)
 	case k.Kind != "":
 		s = string(k.Op) + " " + k.Kind + " of " + string(k.Place)
+	case k.Op != OpMkdir && k.Op != OpSyncDir && k.Op != OpList && (k.Place == PlaceJobLog || k.Place == PlaceTableLog):
+		s = string(k.Op) + " entry of " + string(k.Place)
 	default:
 		s = string(k.Op) + " " + string(k.Place)
 	}

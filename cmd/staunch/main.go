@@ -52,7 +52,7 @@ func rootCmd() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(runCmd(), checkCmd(), explainCmd(), auditCmd(), amendCmd(), cleanCmd(), traceCmd(), demoCmd(), demoBrokerCmd())
+	root.AddCommand(runCmd(), checkCmd(), explainCmd(), auditCmd(), amendCmd(), cleanCmd(), traceCmd(), demoCmd(), demoBrokerCmd(), drillCmd(), drillJobCmd())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -27,6 +27,9 @@ type scriptFlags struct {
 	config    string
 	logFormat string
 	watch     *fs.Watch
+	// base are the stores instead of all.Stores, and plugins changes what the planner is given; nil for nothing.
+	base    fs.Resolver
+	plugins func(*plan.Registry)
 }
 
 // stores are all stores. One that does not answer is said in the log.
@@ -36,7 +39,11 @@ func (f *scriptFlags) stores() fs.Resolver {
 		if err != nil { // refused where the command begins
 			log = slog.New(slog.DiscardHandler)
 		}
-		f.watch = &fs.Watch{Resolver: all.Stores(), Now: time.Now,
+		base := f.base
+		if base == nil {
+			base = all.Stores()
+		}
+		f.watch = &fs.Watch{Resolver: base, Now: time.Now,
 			Away: func(name string, since time.Time, err error) {
 				log.Warn("a store does not answer: waiting; nothing is lost, and no attempt of the restart strategy is used up", "store", name,
 					"since", since.UTC().Format(time.RFC3339), "error", err)
@@ -93,6 +100,9 @@ func (f *scriptFlags) load(file string, collect func(changelog.Schema) connector
 	reg := all.Registry(collect)
 	reg.Stores = f.stores()
 	reg.System = systemTables(reg.Stores)
+	if f.plugins != nil {
+		f.plugins(reg)
+	}
 	s, err := plan.Plan(string(src), conf, name, time.Now, reg)
 	if err != nil {
 		return nil, "", &exitError{exitUsage, errors.New(render(err, string(src), file))}
