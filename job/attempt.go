@@ -70,11 +70,11 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	j.windows.from(j.store.Newest())
 	newest, err := j.openTables()
 	if err != nil {
-		return 0, false, err
+		return 0, false, j.orFenced(err)
 	}
 	j.windows.restored(newest)
 	if err := j.recover(newest); err != nil {
-		return 0, false, err
+		return 0, false, j.orFenced(err)
 	}
 	if n == 0 {
 		j.countDirty()

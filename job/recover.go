@@ -102,6 +102,20 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 	return newest, nil
 }
 
+// orFenced gives err, which found fault with the tables, or that this attempt has been ended by another one: then it looked at what that one
+// does. [A claims the table and sleeps; B claims it, writes and commits; A wakes and finds files that no certificate it has read names.]
+func (j *Job) orFenced(err error) error {
+	if fault.ClassOf(err) != fault.User {
+		return err
+	}
+	for _, tb := range j.sortedTables() {
+		if now := tb.t.StillOurs(); fault.ClassOf(now) == fault.Fenced {
+			return now
+		}
+	}
+	return err
+}
+
 // onePlaceEach refuses two tables in one folder: each would certify there behind the other's back. [The folder is moved and a link left in its
 // place: the checkpoints name the link's path, the file's table is where it leads to.]
 func (j *Job) onePlaceEach(names map[string]string) error {
