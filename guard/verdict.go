@@ -55,6 +55,9 @@ func (a *Alarms) Judge(w *Window, needs Needs, now time.Time) (Level, string) {
 
 // mayStop says until when the job may be down.
 func (w *Window) mayStop(now time.Time) string {
+	if w.Kind == Files && w.File == "" { // a job that is stopped has no others
+		return ""
+	}
 	if w.Measured { // a rate is no promise
 		return fmt.Sprintf("; stopped now, the job may stay so for about %s", Span(w.Left(now)))
 	}
@@ -83,6 +86,8 @@ func (w *Window) leftText(now time.Time) string {
 	switch {
 	case w.Kind == Files && w.File != "":
 		fmt.Fprintf(&b, "%s is removed in %s at the earliest (%s)", w.File, left, w.Because)
+	case w.Kind == Files && w.Left(now) >= w.Keeps:
+		fmt.Fprintf(&b, "no file waits to become visible; one that is written now is removed in %s at the earliest (%s)", left, w.Because)
 	case w.Kind == Files:
 		fmt.Fprintf(&b, "files that are not visible yet are removed in %s at the earliest (%s)", left, w.Because)
 	case w.Behind == 0:

@@ -284,6 +284,7 @@ func TestJudge(t *testing.T) {
 		"unknown":   {unknown, Warn, "grant DESCRIBE_CONFIGS"},
 		"blind":     {Window{Blind: true, Unknown: "no leader"}, Warn, "no leader"},
 		"files":     {OfFiles("lake", "/lake/_DUMP_TEMPORARY/x", t0.Add(-time.Hour), 24*time.Hour), Pass, "x is removed in 23h at the earliest (temporary-ttl = 1d)"},
+		"no files":  {OfFiles("lake", "", t0, 24*time.Hour), Pass, "no file waits to become visible; one that is written now is removed in 1d"},
 		"old files": {OfFiles("lake", "", t0.Add(-23*time.Hour), 24*time.Hour), Warn, "not visible yet are removed in 1h"},
 	} {
 		if level, text := a.Judge(&c.w, needs, t0); level != c.level || !strings.Contains(text, c.words) {

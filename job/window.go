@@ -292,7 +292,7 @@ func (w *windows) tell(x guard.Window, what string, now time.Time) {
 	case change == guard.Eased:
 		w.j.log.Info("loss window: enough time is left again", args...)
 	case len(x.Gone) > 0:
-		w.j.log.Error("loss window: offsets that are not committed have left the topic; a restart before the next checkpoint would stop for good", args...)
+		w.j.log.Error("loss window: offsets that are not committed have left the topic; the newest checkpoint cannot be gone on from any more", args...)
 	case x.Kind == guard.Files:
 		w.j.log.Warn("loss window: files are about to be removed before they are visible; see what holds the checkpoints back", args...)
 	default:

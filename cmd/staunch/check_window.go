@@ -21,12 +21,11 @@ type loss struct {
 	// newest is the checkpoint that the job would go on from, nil: none.
 	newest *checkpoint.Restored
 	add    func(verdict, string, string, ...any)
-	now    func() time.Time
 }
 
 // newLoss reads what the job needs. log has the job's checkpoints, nil if there are none.
 func newLoss(j *plan.Job, ck config.Checkpointing, log *checkpoint.Store, add func(verdict, string, string, ...any)) (*loss, error) {
-	l := &loss{add: add, now: time.Now, needs: guard.Needs{Interval: ck.Interval, Timeout: ck.Timeout}}
+	l := &loss{add: add, needs: guard.Needs{Interval: ck.Interval, Timeout: ck.Timeout}}
 	if log != nil {
 		l.newest = log.Newest()
 	}
@@ -62,18 +61,19 @@ func (l *loss) source(name string, s connector.Source, splits []connector.Split,
 		return
 	}
 	watch := guard.Watch{Table: name}
-	windows := watch.Add(l.now(), look)
+	now := time.Now()
+	windows := watch.Add(now, look)
 	for i := range windows {
 		w := &windows[i]
 		if len(windows) > 1 {
 			what = fmt.Sprintf("loss window of %s, topic %s", name, w.Topic)
 		}
-		l.judge(what, w)
+		l.judge(what, w, now)
 	}
 }
 
-func (l *loss) judge(what string, w *guard.Window) {
-	level, why := l.alarms.Judge(w, l.needs, l.now())
+func (l *loss) judge(what string, w *guard.Window, now time.Time) {
+	level, why := l.alarms.Judge(w, l.needs, now)
 	l.add(map[guard.Level]verdict{guard.Pass: pass, guard.Warn: warn, guard.Fail: fail}[level], what, "%s", why)
 }
 
@@ -109,19 +109,20 @@ func (l *loss) tables(j *plan.Job) {
 		}
 		seen[s.Key] = true
 		what := "temporary files of " + s.Table.Name
-		name, since, err := l.oldest(t, s.Key)
+		now := time.Now()
+		name, since, err := l.oldest(t, s.Key, now)
 		if err != nil {
 			l.add(warn, what, "%v", err)
 			continue
 		}
 		w := guard.OfFiles(s.Table.Name, name, since, p.TemporaryTTL())
-		l.judge(what, &w)
+		l.judge(what, &w, now)
 	}
 }
 
 // oldest finds the oldest file that the newest checkpoint promises and that is not visible yet; without one, nothing is older than now.
-func (l *loss) oldest(t connector.FileTable, key string) (name string, since time.Time, err error) {
-	since = l.now()
+func (l *loss) oldest(t connector.FileTable, key string, now time.Time) (name string, since time.Time, err error) {
+	since = now
 	if l.newest == nil {
 		return "", since, nil
 	}

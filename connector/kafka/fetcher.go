@@ -77,6 +77,14 @@ type chunk struct {
 // available is the range of offsets that a broker has: start <= o < end.
 type available struct{ start, end int64 }
 
+// String names the offsets.
+func (a available) String() string {
+	if a.start >= a.end {
+		return fmt.Sprintf("no offsets below %d", a.end)
+	}
+	return fmt.Sprintf("offsets %d to %d", a.start, a.end-1)
+}
+
 // answer is one fetch response, whose memory lives until all of its chunks are read.
 type answer struct {
 	leader *leader

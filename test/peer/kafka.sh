@@ -50,6 +50,9 @@ group.initial.rebalance.delay.ms=0
 transaction.max.timeout.ms=3600000
 log.retention.hours=-1
 log.segment.bytes=536870912
+# a topic with a retention of its own is looked at at once
+log.initial.task.delay.ms=500
+log.retention.check.interval.ms=500
 L
   printf '%s\n' ${KAFKA_EXTRA:-} >>"$CONF"
 }
