@@ -21,8 +21,9 @@ type replacement struct {
 	lost account.File
 	p    *partition
 	f    *file
-	// sets are the lost file's offsets by split.
+	// sets are the lost file's offsets by split, at the place that each has in it: every reader has indices of its own.
 	sets map[string]*account.Set
+	at   map[string]int
 }
 
 // Replace implements connector.Replacer.
@@ -35,16 +36,15 @@ func (s *sink) Replace(ctx connector.Context, lost account.File) (connector.Repl
 		return nil, fault.Userf("table %s: %s is not named as files of this table are (part-...-%s)", s.name, path.Base(lost.Final), "."+s.ext).
 			WithHint("write it again with the table's former format, or take the loss as it is")
 	}
-	r := &replacement{lost: lost, sets: map[string]*account.Set{}, p: &partition{folder: lost.Partition, values: lost.PartitionValues, checked: true},
+	r := &replacement{lost: lost, sets: map[string]*account.Set{}, at: map[string]int{}, p: &partition{folder: lost.Partition, values: lost.PartitionValues, checked: true},
 		w: &writer{sink: s, store: s.store, env: ctx.Env, wait: waiterOf(ctx), job: ctx.Job, job8: Job8(ctx.Job), attempt: lost.Attempt,
 			epoch: name.Epoch, subtask: name.Subtask, parts: newLookup(&s.layout), checked: map[string]bool{},
 			cols: make([]*changelog.Column, len(s.fileColumns)), replaces: &lost, next: func() account.CheckpointID { return name.Checkpoint }}}
 	if ctx.Traced != nil {
 		r.w.store = ctx.Traced(s.store)
 	}
-	for _, o := range lost.Offsets {
-		set := o.Set
-		r.sets[o.Split] = &set
+	for i, o := range lost.Offsets {
+		r.sets[o.Split], r.at[o.Split] = &o.Set, i
 	}
 	if len(r.sets) == 0 {
 		return nil, fault.Userf("table %s: %s has no offsets: nothing says which records it held", s.name, lost.Final)
@@ -77,6 +77,7 @@ func (r *replacement) Write(b *changelog.Batch, splits []connector.Split) error 
 	if set == nil {
 		return nil
 	}
+	rows.split = r.at[rows.id]
 	r.w.runs.reset(&r.w.sink.layout)
 	// The first run of the set that may hold a row of the batch.
 	i, _ := slices.BinarySearchFunc(set.Runs, b.Offsets[0], func(x account.Run, o int64) int {

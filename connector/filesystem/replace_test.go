@@ -54,7 +54,11 @@ func TestReplace(t *testing.T) {
 	put(0, span(13, 14))
 	put(0, span(14, 60))
 	put(2, span(0, 10))
-	put(1, span(90, 200))
+	other := b.batch(1, span(90, 200), evenOdd) // another reader, with an index of its own
+	other.Split = 0
+	if err := r.Write(other, splits[1:2]); err != nil {
+		t.Fatal(err)
+	}
 	f, err := r.Finish()
 	if err != nil {
 		t.Fatal(err)
