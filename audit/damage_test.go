@@ -478,7 +478,7 @@ var damages = []damage{
 }
 
 func TestDamages(t *testing.T) {
-	for _, d := range damages {
+	for _, d := range slices.Concat(damages, mended) {
 		formats := []string{cmp.Or(d.format, "json")}
 		if d.both {
 			formats = append(formats, "parquet")

@@ -57,7 +57,9 @@ type judge struct {
 	holes bool
 	// older: a version without certificates wrote to the table before, or between.
 	older bool
-	err   error
+	// promise is what the job's own log says of the table, nil if it was not read.
+	promise *promise
+	err     error
 }
 
 // visit judges one entry. The first error of a store ends the audit and is kept.
@@ -162,6 +164,16 @@ func (j *judge) judge(e *log.Entry) error {
 		} else {
 			j.torn = true
 		}
+	case account.KindRepair:
+		var r account.Repair
+		if read(&r) {
+			j.repair(e, &r)
+		}
+	case account.KindAmend:
+		var a account.Amend
+		if read(&a) {
+			return j.amend(e, &a)
+		}
 	default:
 		j.at(e, EntryUnknown, newerAdvice, "an entry of the unknown kind %q", e.Kind)
 	}
@@ -224,6 +236,9 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 	}
 	if j.rewinding != "" && !j.torn {
 		j.at(e, Order, doctored, "the certificate of checkpoint %d comes before the rewind before it is carried out", c.Checkpoint)
+	}
+	if j.promise != nil {
+		j.promise.sees(c)
 	}
 	j.line = append(j.line, account.ChainEnd{Certificate: c.hash, Checkpoint: c.Checkpoint})
 	if j.past.out[c.hash] {

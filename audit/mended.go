@@ -43,29 +43,30 @@ func (s seen) length(f *account.File) int64 {
 
 // look compares what stands at the final place with all that may.
 func (x *files) look(e expected, final string) (seen, error) {
-	p, err := x.compare(e.file, final)
-	if err != nil || p == nil || p.Kind == FileMissing {
-		return seen{problem: p}, err
-	}
+	var contradicts *Problem
 	for i := range e.repairs {
 		r := &e.repairs[i]
 		f := *e.file
 		f.Length, f.SHA256, f.Rows = r.Length, r.SHA256, r.Rows
-		q, err := x.compare(&f, final)
+		p, err := x.compare(&f, final)
 		if err != nil {
 			return seen{}, err
 		}
-		if q == nil && r.Rows != e.file.Rows {
-			q = &Problem{Kind: FileFooter, What: fmt.Sprintf("the replacement of entry %d has %d rows, and the lost file had %d", r.N, r.Rows, e.file.Rows), ToDo: doctored}
+		if p == nil && r.Rows != e.file.Rows {
+			p = &Problem{Kind: FileFooter, What: fmt.Sprintf("the replacement of entry %d has %d rows, and the lost file had %d", r.N, r.Rows, e.file.Rows), ToDo: doctored}
 		}
-		if q == nil {
+		if p == nil {
 			return seen{repair: r}, nil
 		}
-		if q.Kind == FileFooter { // it is this replacement
-			p = q
+		if p.Kind == FileFooter { // it is this replacement
+			contradicts = p
 		}
 	}
-	return seen{problem: p}, nil
+	p, err := x.compare(e.file, final)
+	if err == nil && p != nil && p.Kind == FileChanged && contradicts != nil {
+		p = contradicts
+	}
+	return seen{problem: p}, err
 }
 
 // by names who did something and when.

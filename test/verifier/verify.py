@@ -10,7 +10,7 @@ import webhdfs
 
 TEMPORARY = '/_DUMP_TEMPORARY/'
 OURS = re.compile(r'part-[0-9a-f]{8}-\d+-\d+-\d+-\d+-[0-9a-f]{24}\..*')
-KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment', 'keep', 'supersede', 'rewound')
+KINDS = ('claim', 'certificate', 'done', 'partition', 'accept', 'segment', 'keep', 'supersede', 'rewound', 'repair', 'amend')
 
 
 class Damaged(Exception):
@@ -312,20 +312,30 @@ class Job:
         self.claim, self.chain, self.log_id, self.open, self.torn, self.claim_torn = None, ('', 0), '', None, False, False
         self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
         self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
+        self.holes, self.repaired, self.amended_rows = False, [], 0
 
     def found(self, kind, what, **more):
         self.table.found(kind, what, job=self.name, **more)
 
     def rewinds(self):
-        """Reads what was superseded, and by which entry, and which of those entries were carried out; then the number of the last entry."""
-        self.out, self.carried = {}, set()
+        """Reads what was superseded, and by which entry, which of those entries were carried out, what was repaired and amended; then the number of
+        the last entry."""
+        self.out, self.out_at, self.carried, self.repairs, self.removed, self.added = {}, {}, set(), {}, {}, {}
         log = Log(self.folder, lambda *a, **k: None)
         for n, kind, body, digest in log.entries():
             try:
                 if kind == 'supersede':
                     self.out.update((c, digest) for c in body['certificates'])
+                    self.out_at.update((c, n) for c in body['certificates'])
                 if kind == 'rewound':
                     self.carried.add(body['supersede'])
+                if kind == 'repair':
+                    self.repairs.setdefault((body['certificate'], body['final']), []).append(dict(body, entry=n))
+                if kind == 'amend':
+                    for f in body['removed'] or []:
+                        self.removed[f] = n
+                        self.added.pop(f, None)
+                    self.added.update((f['final'], f) for f in body.get('added') or [])
             except (KeyError, TypeError):
                 pass  # reported in its turn
         return log.last
@@ -336,7 +346,7 @@ class Job:
             if n > limit:
                 break
             if kind is None:
-                self.torn = self.claim_torn = True
+                self.torn = self.claim_torn = self.holes = True
                 continue
             try:
                 if kind not in KINDS:
@@ -348,6 +358,14 @@ class Job:
                 self.torn = True
         self.committing = self.open is not None and 'out' not in self.open
         self.settle()
+        for final, f in sorted(self.added.items()):
+            f = dict(f, sets=[(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []], foreign=True)
+            self.files += self.check_file({'checkpoint': 0}, [f], self.now(final), self.now(final)) is not None
+
+    def now(self, path):
+        """Gives the place of a path of a table that was moved as a whole."""
+        old = self.table.moved
+        return self.table.root + path[len(old):] if old and path.startswith(old + '/') else path
 
     def owned(self, n, may):
         if not self.claim_torn and not may:
@@ -382,7 +400,7 @@ class Job:
         self.check_sets(n, c, files)
         self.chain, self.log_id, self.torn = (digest, c['checkpoint']), c['log_id'], False
         self.certificates += 1
-        self.open = {'n': n, 'files': files, 'verdicts': [], 'accepted': False, 'checkpoint': c['checkpoint']}
+        self.open = {'n': n, 'hash': digest, 'files': files, 'verdicts': [], 'accepted': [], 'checkpoint': c['checkpoint']}
         for p in c.get('partitions') or []:
             self.parts.setdefault(p, False)
         self.place(n, files)
@@ -400,14 +418,15 @@ class Job:
     def taken_back(self, n, c, digest, files):
         """A certificate that a later entry supersedes is out of every account, and no file of it is in the table."""
         self.chain, self.log_id, self.torn = (digest, c['checkpoint']), c['log_id'], False
-        self.open = {'n': n, 'files': [], 'verdicts': [], 'accepted': False, 'checkpoint': c['checkpoint'], 'out': len(files)}
+        self.open = {'n': n, 'hash': digest, 'files': [], 'verdicts': [], 'accepted': [], 'checkpoint': c['checkpoint'], 'out': len(files)}
         for p in c.get('partitions') or []:
             self.parts.setdefault(p, False)
         self.place(n, files)
         for f in files if self.out[digest] in self.carried else ():
             pending = self.table.inside(f, f['pending'])
-            for p in (pending, self.table.inside(f, f['final'])):
-                if p and p == pending and os.path.isfile(p) and os.path.getsize(p) == 0 < f['length']:
+            final = self.table.inside(f, f['final'])
+            for p in [pending, final] + [self.table.inside(f, r['staged']) for r in self.repairs.get((digest, f['final']), [])]:
+                if p and p != final and os.path.isfile(p) and os.path.getsize(p) == 0 < f['length']:
                     continue  # not that file: a create that arrived once more, late, makes an empty one
                 if p and os.path.lexists(p):
                     self.found('file-superseded', 'of a checkpoint that a rewind took back', path=p, entry=n)
@@ -533,7 +552,29 @@ class Job:
 
     def on_accept(self, n, a, digest):
         if self.newest(n, a) and self.open:
-            self.open['accepted'] = True
+            self.open['accepted'].append(a.get('files'))
+
+    def on_repair(self, n, r, digest):
+        out = self.out_at.get(r['certificate'])
+        if out and out < n:
+            self.found('order', 'a repair behind the rewind that takes its checkpoint back', entry=n)
+        elif not out and not self.holes and r['certificate'] not in [h for h, _ in self.line]:
+            self.found('chain-broken', 'a repair names a certificate that does not stand before it', entry=n)
+        elif not self.holes and self.now(r['final']) not in self.table.named:
+            self.found('chain-broken', 'a repair names a file that no certificate names', entry=n, path=r['final'])
+
+    def on_amend(self, n, a, digest):
+        for p in a['removed'] or []:
+            if not self.holes and self.now(p) not in self.table.named:
+                self.found('chain-broken', 'an amend takes out a file that no entry before it names', entry=n, path=p)
+        for f in a.get('added') or []:
+            p = self.now(f['final'])
+            if not p.startswith(self.table.root + '/') or os.path.normpath(p) != p:
+                self.found('file-outside', 'an amend adds a file outside the table', entry=n, path=p)
+                continue
+            self.table.named.add(p)
+            self.table.extensions.add(os.path.splitext(p)[1])
+        self.amended_rows += a['rows_removed']
 
     def on_segment(self, n, g, digest):
         chain = end(g['chain'])
@@ -552,36 +593,57 @@ class Job:
             if final is None:
                 continue
             self.table.extensions.add(os.path.splitext(final)[1])
+            if f['final'] in self.removed:
+                if f['final'] not in self.added and os.path.lexists(final):
+                    self.found('file-amended', 'taken out on purpose, and there', path=final, checkpoint=c['checkpoint'])
+                continue
             verdict = c['verdicts'][i] if i < len(c['verdicts']) else None
-            place = final if verdict in ('renamed', 'skipped') else None
-            if verdict is None or verdict not in ('renamed', 'skipped', 'lost'):
+            place = final if verdict in ('renamed', 'skipped') or verdict == 'lost' and os.path.lexists(final) else None
+            if verdict not in ('renamed', 'skipped', 'lost'):
                 pending = self.table.inside(f, f['pending'])
                 place = next((p for p in (pending, final, pending, final) if p and os.path.lexists(p)), None)
+            repairs = self.repairs.get((c['hash'], f['final']), [])
             if place is None:
                 offsets = {split: show(runs) for split, runs in f['sets']}
-                self.losses.append({'path': final, 'offsets': offsets, 'accepted': c['accepted']})
-                if not c['accepted']:
+                accepted = any(not names or f['final'] in names for names in c['accepted'])
+                self.losses.append({'path': final, 'offsets': offsets, 'accepted': accepted, 'repair_begun': len(repairs) > 0})
+                if not accepted:
                     self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
                 continue
-            self.check_file(c, f, place, final)
+            versions = [dict(f, length=r['length'], sha256=r['sha256'], rows=r['rows'], entry=r['entry']) for r in repairs] + [f]
+            version = self.check_file(c, versions, place, final)
+            if version and 'entry' in version:
+                self.repaired.append({'path': final, 'entry': version['entry']})
             self.pending += self.at != final
             self.files += self.at == final
 
-    def check_file(self, c, f, path, final):
-        self.at = path
-        def found(kind, what):
-            self.found(kind, what, path=path, checkpoint=c['checkpoint'], offsets={split: show(runs) for split, runs in f['sets']})
+    def check_file(self, c, versions, path, final):
+        """Gives the version of the file that stands in its place, or None and reports what is wrong."""
+        contradicts = None
+        for v in versions:
+            self.at, problem = self.examine(v, path, final)
+            if not problem and v['rows'] != versions[-1]['rows']:
+                problem = 'file-contradicts', 'the replacement has %d rows, the lost file had %d' % (v['rows'], versions[-1]['rows'])
+            if not problem:
+                return v
+            if problem[0] == 'file-contradicts':
+                contradicts = problem
+        kind, what = contradicts if contradicts and problem[0] == 'file-changed' else problem
+        self.found(kind, what, path=self.at, checkpoint=c['checkpoint'], offsets={split: show(runs) for split, runs in versions[-1]['sets']})
+
+    def examine(self, f, path, final):
+        """Compares a file with what is said of it; gives its place and what is wrong, or None."""
         try:
             info = os.lstat(path)
             if not stat.S_ISREG(info.st_mode) or info.st_size != f['length']:
                 if path != final and os.path.lexists(final):  # a source does not matter once the target is there
-                    return self.check_file(c, f, final, final)
-                return found('file-changed', 'another length, or no plain file')
+                    return self.examine(f, final, final)
+                return path, ('file-changed', 'another length, or no plain file')
             name = path[:-8] if path.endswith('.pending') else path
             if not f['sha256']:  # nothing else is recorded of it
                 if name.endswith('.parquet'):
                     parquet_footer(path)
-                return
+                return path, None
             if not self.table.fast:
                 digest, lines = hashlib.sha256(), 0
                 with open(path, 'rb') as h:
@@ -589,22 +651,25 @@ class Job:
                         digest.update(block)
                         lines += block.count(b'\n')
                 if digest.hexdigest() != f['sha256']:
-                    return found('file-changed', 'another SHA-256')
+                    return path, ('file-changed', 'another SHA-256')
                 if name.endswith('.json') and lines != f['rows']:
-                    return found('file-contradicts', '%d lines, %d rows' % (lines, f['rows']))
+                    return path, ('file-contradicts', '%d lines, %d rows' % (lines, f['rows']))
             if name.endswith('.parquet'):
                 rows, meta = parquet_footer(path)
+                if f.get('foreign') and 'staunch.rows' not in meta:  # written by another program
+                    return path, None if rows == f['rows'] else ('file-contradicts', 'rows in the footer are others')
                 sets = {k[16:]: decode_set(v) for k, v in meta.items() if k.startswith('staunch.offsets.')}
                 if not rows == f['rows'] == int(meta.get('staunch.rows', -1)) or sets != dict(f['sets']):
-                    found('file-contradicts', 'rows or offsets in the footer are others')
+                    return path, ('file-contradicts', 'rows or offsets in the footer are others')
+            return path, None
         except FileNotFoundError:
             if path != final and os.path.lexists(final):  # it was renamed this moment
-                return self.check_file(c, f, final, final)
-            found('file-missing', 'committed and gone')
+                return self.examine(f, final, final)
+            return path, ('file-missing', 'committed and gone')
         except OSError as e:
-            found('file-unreadable', str(e))
+            return path, ('file-unreadable', str(e))
         except (Damaged, ValueError) as e:
-            found('file-contradicts', str(e))
+            return path, ('file-contradicts', str(e))
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------------------------
@@ -613,7 +678,7 @@ class Table:
     def __init__(self, root, fast):
         self.root, self.fast = os.path.realpath(root), fast
         self.problems, self.named, self.extensions, self.jobs = [], set(), set(), []
-        self.older, self.unproven = False, 0
+        self.older, self.unproven, self.moved = False, 0, ''
 
     def found(self, kind, what, **more):
         self.problems.append(dict(kind=kind, what=what, **more))
@@ -625,7 +690,10 @@ class Table:
         if path.startswith(self.root + '/'):
             return path
         old = f['pending'].rpartition(TEMPORARY)[0]
-        return self.root + path[len(old):] if old and path.startswith(old + '/') else None
+        if not old or not path.startswith(old + '/'):
+            return None
+        self.moved = old
+        return self.root + path[len(old):]
 
     def run(self):
         logs = os.path.join(self.root, '_staunch')
@@ -666,6 +734,8 @@ class Table:
             for p, done in job.parts.items():
                 parts[p] = parts.get(p) or done
             for _, kind, body, _ in Log(job.folder, lambda *a, **k: None).entries() if strangers or success - set(parts) else ():
+                if kind == 'amend':
+                    later.update(job.now(f['final']) for f in body.get('added') or [] if 'final' in f)
                 if kind == 'certificate':
                     later.update(self.inside(f, f['final']) for f in body.get('files') or [] if 'final' in f and 'pending' in f)
                     for p in body.get('partitions') or []:
@@ -685,7 +755,7 @@ class Table:
         verdict = 'problems' if self.problems else first[0] if first else 'clean'
         return {'table': self.root, 'verdict': verdict, 'fast': self.fast, 'unproven_files': self.unproven, 'problems': self.problems, 'jobs': [
             {'job': j.name, 'certificates': j.certificates, 'checkpoint': j.chain[1], 'chain': j.chain[0], 'files': j.files, 'pending': j.pending,
-             'losses': j.losses, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
+             'losses': j.losses, 'repaired': j.repaired, 'rows_amended': j.amended_rows, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
 
 
 def main(args):

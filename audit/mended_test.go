@@ -1,0 +1,326 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"staunch/account"
+	"staunch/commit"
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fs/local"
+)
+
+// hole is a file that is lost, with its rows as they were written.
+type hole struct {
+	file account.File
+	cert account.Certificate
+	rows []byte
+}
+
+// punch commits one more checkpoint whose second file is lost.
+func (l *lake) punch(accept bool) hole {
+	l.t.Helper()
+	c := l.write(40)
+	h := hole{file: c.Files[1], cert: c}
+	var err error
+	h.rows, err = os.ReadFile(h.file.Pending)
+	l.must(err)
+	l.must(os.Remove(h.file.Pending))
+	_, err = l.table.Commit(c, l.expect)
+	if fault.ClassOf(err) != fault.Lost {
+		l.t.Fatalf("committed without a lost file: %v", err)
+	}
+	if accept {
+		l.accept(c, err)
+	}
+	return h
+}
+
+// accept goes on over the loss.
+func (l *lake) accept(c account.Certificate, loss error) {
+	l.t.Helper()
+	l.owner.Accept, l.owner.AcceptWho = []string{string(loss.Error()[strings.LastIndex(loss.Error(), " ")+1:])}, "operator"
+	l.open()
+	l.commit(c)
+}
+
+// turned has the lines of a JSON file in another order and the first one a blank longer: the same rows, other bytes.
+func turned(b []byte) []byte {
+	lines := bytes.SplitAfter(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
+	slices.Reverse(lines)
+	for i := range lines {
+		lines[i] = append(bytes.TrimSuffix(slices.Clone(lines[i]), []byte("\n")), '\n')
+	}
+	return append([]byte("{ "), bytes.Join(lines, nil)[1:]...)
+}
+
+func (l *lake) repairer() *commit.Repairer {
+	return commit.OpenRepair(&env.Real{}, lazy{local.New()}, l.root, l.job, commit.Variant{}, slog.New(slog.DiscardHandler))
+}
+
+// replacement is what is staged for h.
+func (l *lake) replacement(h hole, content []byte) commit.Replacement {
+	l.t.Helper()
+	p := filepath.Join(l.root, "_DUMP_TEMPORARY", account.RepairName(account.Job8(l.job), h.cert.Checkpoint, env.RandomHex(&env.Real{}, 12), "json"))
+	l.must(os.MkdirAll(filepath.Dir(p), 0o777))
+	l.must(os.WriteFile(p, content, 0o666))
+	sum := sha256.Sum256(content)
+	return commit.Replacement{Staged: p, Length: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Rows: h.file.Rows}
+}
+
+// mend repairs h; change, if not nil, makes its order another one.
+func (l *lake) mend(h hole, change func(*commit.Replacement)) {
+	l.t.Helper()
+	x := l.repairer()
+	list, err := x.Lost()
+	l.must(err)
+	i := slices.IndexFunc(list, func(f commit.LostFile) bool { return f.Final == h.file.Final })
+	if i < 0 {
+		l.t.Fatalf("%s is not lost: %+v", h.file.Final, list)
+	}
+	content := h.rows
+	if strings.HasSuffix(h.file.Final, ".json") {
+		content = turned(h.rows)
+	}
+	rep := l.replacement(h, content)
+	if change != nil {
+		change(&rep)
+	}
+	out, err := x.Repair(list[i], rep, commit.Order{Who: "operator", Host: "host", Why: "because"})
+	if err != nil || out.State != commit.RepairPlaced {
+		l.t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// TestRepairedIsClean: a table whose lost file was replaced is clean, with or without having been accepted before, archived or not, copied elsewhere
+// or not; the report names who did it, and no row is missing.
+func TestRepairedIsClean(t *testing.T) {
+	for _, c := range []struct {
+		format string
+		every  int
+		accept bool
+	}{{"json", 0, true}, {"json", 3, false}, {"json", 3, true}, {"parquet", 0, false}} {
+		t.Run(fmt.Sprint(c.format, " ", c.every, " ", c.accept), func(t *testing.T) {
+			t.Parallel()
+			l := standard(t, c.format, c.every)
+			whole := l.audit(Options{}).Jobs[0]
+			h := l.punch(c.accept)
+			if c.accept {
+				l.checkpoints(2)
+				if r := l.audit(Options{}); r.Verdict != Clean || len(r.Jobs[0].Losses) != 1 || r.Jobs[0].Losses[0].Repairing != "" {
+					t.Fatal(text(r))
+				}
+			}
+			before := l.audit(Options{}).Jobs[0]
+			l.mend(h, nil)
+			if !c.accept {
+				l.begin(5)
+				l.commit(h.cert)
+			}
+			l.checkpoints(1)
+			r := l.audit(Options{})
+			j := r.Jobs[0]
+			if r.Verdict != Clean || len(j.Losses) > 0 || len(j.Repairs) != 1 || len(j.Notes) > 0 {
+				t.Fatal(text(r))
+			}
+			if x := j.Repairs[0]; x.Path != h.file.Final || x.Rows != h.file.Rows || !strings.HasPrefix(x.Who, "operator ") || x.Why != "because" || len(x.Offsets) == 0 {
+				t.Errorf("%+v", x)
+			}
+			if !strings.Contains(text(r), "repaired: "+h.file.Final) || j.Splits[0].Lost+j.Splits[1].Lost != 0 {
+				t.Error(text(r))
+			}
+			if lost := before.Splits[0].Lost + before.Splits[1].Lost; lost != h.file.Rows || j.Rows <= whole.Rows {
+				t.Errorf("lost %d of %d before", lost, h.file.Rows)
+			}
+			next := filepath.Join(filepath.Dir(l.root), "elsewhere")
+			if err := os.Rename(l.root, next); err != nil {
+				t.Fatal(err)
+			}
+			l.root = next
+			if r := l.audit(Options{}); r.Verdict != Clean || len(r.Jobs[0].Repairs) != 1 {
+				t.Errorf("moved: %s", text(r))
+			}
+		})
+	}
+}
+
+// TestRepairBegun: an entry whose replacement is not in its place says so, and what to do.
+func TestRepairBegun(t *testing.T) {
+	l := standard(t, "json", 0)
+	h := l.punch(false)
+	rep := l.replacement(h, turned(h.rows))
+	_, hash := l.newest()
+	l.put(l.numbers()[len(l.numbers())-1]+1, account.KindRepair, l.body(account.Repair{LogID: l.owner.LogID, Job: l.job, Checkpoint: h.cert.Checkpoint, Certificate: hash, Final: h.file.Final,
+		Staged: rep.Staged, Length: rep.Length, SHA256: rep.SHA256, Rows: rep.Rows, Who: "operator", Time: time.Now()}))
+	r := l.audit(Options{})
+	if got := kinds(r); !slices.Equal(got, []Kind{FileLost}) || !strings.Contains(text(r), "operator ") || !strings.Contains(text(r), "run the repair again") {
+		t.Errorf("%v\n%s", got, text(r))
+	}
+	x := l.repairer()
+	list, err := x.Lost()
+	l.must(err)
+	if len(list) != 1 || len(list[0].Repairs) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	if out, ok, err := x.Finish(list[0]); err != nil || !ok || out.State != commit.RepairPlaced {
+		t.Fatalf("%+v %v %v", out, ok, err)
+	}
+	l.begin(5)
+	l.commit(h.cert)
+	if r := l.audit(Options{}); r.Verdict != Clean || len(r.Jobs[0].Repairs) != 1 {
+		t.Error(text(r))
+	}
+}
+
+// newest gives number and hash of the newest certificate.
+func (l *lake) newest() (int64, string) {
+	l.t.Helper()
+	n := l.nth("certificate", -1)
+	b, err := os.ReadFile(l.entry(n))
+	l.must(err)
+	return n, hashOf(string(b))
+}
+
+func (l *lake) body(v any) string {
+	l.t.Helper()
+	b, err := json.Marshal(v)
+	l.must(err)
+	return string(b)
+}
+
+// next is the number behind the newest entry.
+func (l *lake) nextNumber() int64 { return l.numbers()[len(l.numbers())-1] + 1 }
+
+// amend takes a file out of the table on purpose; in its place, under the same name or another, stands one with a row less.
+func (l *lake) amend(f account.File, name string) account.File {
+	l.t.Helper()
+	b, err := os.ReadFile(f.Final)
+	l.must(err)
+	b = b[bytes.IndexByte(b, '\n')+1:]
+	sum := sha256.Sum256(b)
+	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Rows: f.Rows - 1}
+	l.must(os.Remove(f.Final))
+	l.must(os.WriteFile(a.Final, b, 0o666))
+	n := l.nextNumber()
+	l.put(n, account.KindAmend, l.body(account.Amend{Removed: []string{f.Final}, Added: []account.File{a}, RowsRemoved: 1, Who: "operator", Why: "a legal delete", Time: time.Now()}))
+	l.places = nil
+	l.open()
+	return a
+}
+
+// TestAmendedIsClean: what was rewritten on purpose and recorded is clean, under the old name or a new one, twice, and archived.
+func TestAmendedIsClean(t *testing.T) {
+	for _, every := range []int{0, 2} {
+		l := standard(t, "json", every)
+		rows := l.audit(Options{}).Jobs[0].Rows
+		if every == 0 {
+			l.amend(l.file(0, 1), filepath.Base(l.file(0, 1).Final))
+		}
+		c := l.write(40)
+		l.commit(c)
+		more := int64(0)
+		for _, f := range c.Files {
+			more += f.Rows
+		}
+		f := l.amend(c.Files[0], "rewritten.json")
+		l.amend(f, "rewritten-again.json")
+		l.checkpoints(2)
+		r := l.audit(Options{})
+		want := int64(2)
+		if every == 0 {
+			want = 3
+		}
+		if r.Verdict != Clean || r.Jobs[0].RowsAmended != want || !strings.Contains(text(r), "a legal delete") || r.Jobs[0].Rows < rows+more-want {
+			t.Errorf("every %d: %s", every, text(r))
+		}
+	}
+}
+
+// mended are damages of repaired and amended tables.
+var mended = []damage{
+	{name: "replacement edited", do: func(l *lake) {
+		h := l.punch(true)
+		l.mend(h, nil)
+		l.edit(h.file.Final, flip)
+	}, want: []Kind{FileChanged}, fast: []Kind{}},
+	{name: "replacement shortened", do: func(l *lake) {
+		h := l.punch(true)
+		l.mend(h, nil)
+		l.edit(h.file.Final, func(b []byte) []byte { return b[1:] })
+	}, want: []Kind{FileChanged}, says: "was lost, and what stands in its place is neither"},
+	{name: "replacement removed after done", both: true, do: func(l *lake) {
+		h := l.punch(false)
+		l.mend(h, nil)
+		l.begin(5)
+		l.commit(h.cert)
+		l.remove(h.file.Final)
+	}, want: []Kind{FileMissing}},
+	{name: "replacement with rows too few", do: func(l *lake) {
+		h := l.punch(true)
+		content := h.rows[bytes.IndexByte(h.rows, '\n')+1:]
+		l.mend(h, func(r *commit.Replacement) {
+			l.must(os.WriteFile(r.Staged, content, 0o666))
+			sum := sha256.Sum256(content)
+			r.Length, r.SHA256, r.Rows = int64(len(content)), hex.EncodeToString(sum[:]), h.file.Rows-1
+		})
+		l.at(h.file.Final)
+	}, want: []Kind{FileFooter}, fast: []Kind{FileFooter}, says: "the lost file had"},
+	{name: "something else in the place of an accepted loss", do: func(l *lake) {
+		h := l.punch(true)
+		l.create(h.file.Final, []byte("{}\n"))
+	}, want: []Kind{FileChanged}},
+	{name: "accept that names another file", do: func(l *lake) {
+		h := l.punch(true)
+		l.change(l.nth("accept", 0), func(b string) string { return strings.ReplaceAll(b, filepath.Base(h.file.Final), "another.json") })
+		l.at(h.file.Final)
+	}, want: []Kind{FileLost}, fast: []Kind{FileLost}},
+	{name: "repair of an unknown certificate", do: func(l *lake) {
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hashOf("x"), Final: l.file(0, 0).Final, Staged: "/x"}))
+	}, want: []Kind{ChainBroken}},
+	{name: "repair of an unknown file", do: func(l *lake) {
+		_, hash := l.newest()
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Final: l.root + "/none.json", Staged: "/x"}))
+	}, want: []Kind{ChainBroken}},
+	{name: "repair behind a rewind", do: func(l *lake) {
+		h := l.punch(false)
+		_, hash := l.newest()
+		l.rewind(3)
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: "/x"}))
+	}, want: []Kind{Order}},
+	{name: "staged replacement behind a rewind", do: func(l *lake) {
+		h := l.punch(false)
+		_, hash := l.newest()
+		rep := l.replacement(h, h.rows)
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: rep.Staged, Length: rep.Length}))
+		l.open()
+		l.rewind(3)
+		l.create(rep.Staged, h.rows)
+		l.at(rep.Staged)
+	}, want: []Kind{FileSuperseded}},
+	{name: "amended file put back", do: func(l *lake) {
+		f := l.file(0, 1)
+		b, err := os.ReadFile(f.Final)
+		l.must(err)
+		l.amend(f, "rewritten.json")
+		l.create(f.Final, b)
+	}, want: []Kind{FileAmended}},
+	{name: "file of an amend edited", do: func(l *lake) { l.edit(l.amend(l.file(0, 1), "rewritten.json").Final, flip) }, want: []Kind{FileChanged}, fast: []Kind{}},
+	{name: "file of an amend removed", do: func(l *lake) { l.remove(l.amend(l.file(0, 1), "rewritten.json").Final) }, want: []Kind{FileMissing}},
+	{name: "file of an amend outside", do: func(l *lake) {
+		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: nil, Added: []account.File{{Final: "/elsewhere/x.json"}}, Why: "x"}))
+	}, want: []Kind{FileMissing, FileOutside}},
+	{name: "amend of an unknown file", do: func(l *lake) {
+		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{l.root + "/none.json"}, Why: "x"}))
+	}, want: []Kind{ChainBroken}},
+}
