@@ -54,6 +54,10 @@ const (
 	TwoJobs        Kind = "two-jobs"         // two jobs wrote the same offsets
 	NoLog          Kind = "no-log"           // nothing to prove the table by
 
+	// Only with Options.JobLogs.
+	LogBehind    Kind = "log-behind"     // the job's log names a certificate that the table's log does not have
+	JobLogBehind Kind = "job-log-behind" // the table has newer checkpoints of a job's log than that log
+
 	// Only with Options.Broker.
 	TopicContradicts Kind = "topic-contradicts" // the topic has something else at these offsets than the certificate says
 	TopicUnknown     Kind = "topic-unknown"     // the table could not be compared with the topic

@@ -23,6 +23,9 @@ type Options struct {
 	Success string
 	// Broker, if set, is asked what the topics have at the certified offsets.
 	Broker *Broker
+	// JobLogs are the logs of the jobs that write the table, as far as they are known. The audit needs none: with them the ends of the table's logs are
+	// proven too.
+	JobLogs []JobLog
 }
 
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
@@ -36,6 +39,14 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	}
 	t := &table{ctx: ctx, store: store, root: root, rep: rep, named: names{},
 		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}}}
+	if err := t.jobLogs(e, opts.JobLogs); err != nil {
+		return nil, err
+	}
+	if len(opts.JobLogs) > 0 { // a job may have begun meanwhile
+		if dirs, err = store.List(base); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list %s: %w", base, err)
+		}
+	}
 	for _, d := range dirs {
 		if !d.Dir {
 			continue
@@ -45,9 +56,12 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		}
 	}
 	if len(t.logs) == 0 {
-		return rep, t.noLog()
+		return rep, errors.Join(t.noLog(), t.ends(e))
 	}
 	if err := t.walk(opts); err != nil {
+		return nil, err
+	}
+	if err := t.ends(e); err != nil {
 		return nil, err
 	}
 	for _, l := range t.logs {
@@ -71,9 +85,12 @@ type table struct {
 	logs  []*jobLog
 	named names
 	files *files
+	// promises are what the jobs' logs say.
+	promises []*promise
 }
 
 type jobLog struct {
+	name    string
 	history *history
 	judge   *judge
 }
@@ -86,7 +103,7 @@ func (t *table) job(name, dir string) error {
 		return err
 	}
 	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, next: map[key]int64{}, again: map[key]anew{},
-		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files}
+		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files, promise: t.promised(name)}
 	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit, limit: before.last}
 	if err := errors.Join(h.read(), j.err); err != nil {
 		return err
@@ -100,7 +117,7 @@ func (t *table) job(name, dir string) error {
 	if j.claim != nil && j.claim.Job != "" {
 		j.rep.Job = j.claim.Job
 	}
-	t.logs = append(t.logs, &jobLog{h, j})
+	t.logs = append(t.logs, &jobLog{name, h, j})
 	t.rep.Jobs = append(t.rep.Jobs, j.rep)
 	return nil
 }

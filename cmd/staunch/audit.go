@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"staunch/audit"
+	"staunch/checkpoint"
+	"staunch/commit"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fs"
@@ -38,7 +40,7 @@ func auditCmd() *cobra.Command {
 		Short: "prove from a table's own log and files that nothing is missing and nothing is there twice",
 		Long: "Reads the log of every job in the table's folder and every file that it names: chain of certificates, offset ranges, accounts,\n" +
 			"offset sets, lengths, hashes, footers; and looks for files that nobody named. Of a statement file all filesystem tables that it\n" +
-			"writes are audited. With --against-broker the offsets are compared with what the topics have now. Nothing is changed; jobs may run\n" +
+			"writes are audited, and held against the job's own log, which shows an older copy of a table. With --against-broker the offsets are compared with what the topics have now. Nothing is changed; jobs may run\n" +
 			"meanwhile. Exit code 1 if anything is wrong.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -99,15 +101,27 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, erro
 		return nil, nil, err
 	}
 	var out []auditTarget
-	seen := map[string]bool{}
+	of := map[string]int{} // index in out of each table
 	for _, j := range s.Jobs() {
+		store, dir, err := checkpointDir(j)
+		if err != nil {
+			return nil, nil, &exitError{exitUsage, fmt.Errorf("job %s: %w", j.Name, err)}
+		}
 		for _, sink := range j.Sinks {
 			table, ok := sink.Sink.(connector.FileTable)
-			if !ok || seen[fs.URI(table.Store(), table.Root())] {
+			if !ok {
 				continue
 			}
-			seen[fs.URI(table.Store(), table.Root())] = true
-			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS"}}
+			log := audit.JobLog{Job: j.Name, Store: store, Dir: checkpoint.Dir(dir, commit.Escape(j.Name)), Key: sink.Key}
+			at, known := of[fs.URI(table.Store(), table.Root())]
+			if known {
+				if logs := &out[at].opts.JobLogs; (*logs)[len(*logs)-1] != log {
+					*logs = append(*logs, log)
+				}
+				continue
+			}
+			of[fs.URI(table.Store(), table.Root())] = len(out)
+			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS", JobLogs: []audit.JobLog{log}}}
 			if sink.Table != nil {
 				t.opts.Success = cmp.Or(sink.Table.Options[keySuccessName], "_SUCCESS")
 			}
