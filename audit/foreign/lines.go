@@ -39,7 +39,7 @@ func textRows(ctx context.Context, r fs.Reader, parse func(b []byte, last bool) 
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, 0, 256<<10)
+	buf := make([]byte, 0, min(max(r.Size()+1, 4<<10), 256<<10))
 	for last := false; !last || len(buf) > 0; {
 		if err := ctx.Err(); err != nil {
 			return err

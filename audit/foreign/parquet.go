@@ -59,25 +59,33 @@ func parquetRows(ctx context.Context, r fs.Reader, c *columns, rows *fileRows, w
 	if err != nil {
 		return err
 	}
-	props := pq.NewReaderProperties(memory.NewGoAllocator())
-	props.BufferedStreamEnabled, props.BufferSize = true, streamBytes
-	f, err := file.NewParquetReader(io.NewSectionReader(src, 0, src.Size()), file.WithMetadata(meta), file.WithReadProps(props))
-	if err != nil {
-		return damagedf("%v", err)
-	}
 	cols, err := findColumns(meta.Schema, c)
 	if err != nil {
 		return err
 	}
-	rows.total = meta.NumRows
+	for i := range meta.RowGroups {
+		if err := chunksInside(meta, i, src.Size()); err != nil {
+			return err
+		}
+	}
+	props := pq.NewReaderProperties(memory.NewGoAllocator())
+	props.BufferedStreamEnabled, props.BufferSize = true, streamSize(meta, cols)
+	f, err := file.NewParquetReader(io.NewSectionReader(src, 0, src.Size()), file.WithMetadata(meta), file.WithReadProps(props))
+	if err != nil {
+		return damagedf("%v", err)
+	}
+	sum := int64(0)
+	for _, g := range meta.RowGroups {
+		sum += g.NumRows
+	}
+	if rows.total = meta.NumRows; sum != rows.total {
+		return damagedf("its footer says %d rows, and its row groups have %d", rows.total, sum)
+	}
 	for i := range f.NumRowGroups() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		g := meta.RowGroups[i]
-		if err := chunksInside(g.NumRows, meta, i, src.Size()); err != nil {
-			return err
-		}
 		first, last, known := bounds(f.RowGroup(i), cols[1])
 		if known && wanted != nil && !wanted(first, last) {
 			continue
@@ -130,9 +138,9 @@ func readFooter(r *source) (*metadata.FileMetaData, error) {
 }
 
 // chunksInside checks the places of a row group's columns before memory is asked for by them.
-func chunksInside(rows int64, meta *metadata.FileMetaData, i int, size int64) error {
+func chunksInside(meta *metadata.FileMetaData, i int, size int64) error {
 	g := meta.RowGroup(i)
-	if rows < 0 {
+	if rows := g.NumRows(); rows < 0 {
 		return damagedf("row group %d has %d rows", i+1, rows)
 	}
 	for c := range g.NumColumns() {
@@ -149,6 +157,21 @@ func chunksInside(rows int64, meta *metadata.FileMetaData, i int, size int64) er
 		}
 	}
 	return nil
+}
+
+// streamSize is how much is read at once: no more than the largest chunk of the wanted columns.
+func streamSize(meta *metadata.FileMetaData, cols [3]int) int64 {
+	n := int64(512)
+	for i := range meta.RowGroups {
+		for _, at := range cols {
+			if at >= 0 {
+				if chunk, err := meta.RowGroup(i).ColumnChunk(at); err == nil {
+					n = max(n, chunk.TotalCompressedSize())
+				}
+			}
+		}
+	}
+	return min(n, streamBytes)
 }
 
 // findColumns finds partition, offset and topic (if any) in a schema; -1 where a folder's name gives the value.
@@ -252,23 +275,24 @@ const (
 )
 
 func newNumbers(g *file.RowGroupReader, at int, topic bool, rows *fileRows) (*numbers, error) {
+	batch := min(batchRows, g.NumRows())
 	r, err := g.Column(at)
 	if err != nil {
 		return nil, damagedf("%v", err)
 	}
-	n := &numbers{topic: topic, rows: rows, maxDef: r.Descriptor().MaxDefinitionLevel(), out: make([]int64, batchRows)}
+	n := &numbers{topic: topic, rows: rows, maxDef: r.Descriptor().MaxDefinitionLevel(), out: make([]int64, batch)}
 	switch c := r.(type) {
 	case *file.Int32ColumnChunkReader:
-		n.i32, n.in32 = c, make([]int32, batchRows)
+		n.i32, n.in32 = c, make([]int32, batch)
 	case *file.Int64ColumnChunkReader:
-		n.i64, n.in64 = c, make([]int64, batchRows)
+		n.i64, n.in64 = c, make([]int64, batch)
 	case *file.ByteArrayColumnChunkReader:
-		n.text, n.inText = c, make([]pq.ByteArray, batchRows)
+		n.text, n.inText = c, make([]pq.ByteArray, batch)
 	default:
 		return nil, damagedf("a column is of type %T and its schema says otherwise", r)
 	}
 	if n.maxDef > 0 {
-		n.defs = make([]int16, batchRows)
+		n.defs = make([]int16, batch)
 	}
 	return n, nil
 }
@@ -303,6 +327,17 @@ func (n *numbers) read(want int) error {
 	}
 	n.spread(want, values)
 	return nil
+}
+
+// more reports whether there is anything behind what was read.
+func (n *numbers) more() bool {
+	switch {
+	case n.i32 != nil:
+		return n.i32.HasNext()
+	case n.i64 != nil:
+		return n.i64.HasNext()
+	}
+	return n.text.HasNext()
 }
 
 // convert makes numbers of text.
@@ -368,6 +403,11 @@ func readGroup(g *file.RowGroupReader, total int64, cols [3]int, rows *fileRows)
 		}
 		rows.batch(n, want)
 		done += int64(want)
+	}
+	for _, c := range n {
+		if c != nil && !rows.tooMany && !rows.tooWide && c.more() {
+			return damagedf("a column goes on behind the %d rows that the footer says", total)
+		}
 	}
 	return nil
 }

@@ -259,10 +259,17 @@ func (a *auditor) open(f found, wanted func(first, last int64) bool) (*fileRows,
 		}
 	}
 	rows.close()
-	if err == nil && !rows.tooMany && !rows.tooWide {
+	switch {
+	case err == nil && !rows.tooMany && !rows.tooWide:
 		return rows, nil
+	case a.ctx.Err() != nil:
+		return nil, a.ctx.Err()
+	case errors.Is(err, fs.ErrUnavailable):
+		return nil, fmt.Errorf("read %s: %w", f.path, err)
+	case wanted == nil: // the second time it has been said
+		a.finding(f, rows, err)
 	}
-	return nil, a.finding(f, rows, err)
+	return nil, nil
 }
 
 // stable reads a file and reports whether it stayed the same meanwhile.
@@ -342,14 +349,8 @@ type unknownFormat struct{}
 
 func (*unknownFormat) Error() string { return "of no format that is known by its first bytes" }
 
-// finding reports why a file's rows are not in the account; what the store does not answer ends the audit.
-func (a *auditor) finding(f found, rows *fileRows, err error) error {
-	if a.ctx.Err() != nil {
-		return a.ctx.Err()
-	}
-	if errors.Is(err, fs.ErrUnavailable) {
-		return fmt.Errorf("read %s: %w", f.path, err)
-	}
+// finding reports why a file's rows are not in the account.
+func (a *auditor) finding(f found, rows *fileRows, err error) {
 	p := Problem{Kind: FileUnreadable, Path: f.path, What: fmt.Sprintf("its rows are not in the account: %v", err), ToDo: "see why it cannot be read"}
 	var d *damage
 	var c *columnError
@@ -378,7 +379,6 @@ func (a *auditor) finding(f found, rows *fileRows, err error) error {
 	a.mu.Lock()
 	a.rep.problem(p)
 	a.mu.Unlock()
-	return nil
 }
 
 func tooWide(column string) string {

@@ -413,8 +413,8 @@ func TestBadFiles(t *testing.T) {
 func TestAnyByte(t *testing.T) {
 	whole := parquetBytes(t, and(run(0, 0, 300), run(1, 0, 300)), shape{codec: compress.Codecs.Snappy})
 	x := newTable(t)
-	for i := 0; i < len(whole); i += 7 {
-		for _, flip := range []byte{0x01, 0x80, 0xff} {
+	for i := 0; i < len(whole); i += 23 {
+		for _, flip := range []byte{0x01, 0xff} {
 			b := slices.Clone(whole)
 			b[i] ^= flip
 			x.write("f.parquet", b)
