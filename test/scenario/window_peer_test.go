@@ -87,6 +87,9 @@ func TestLossWindow(t *testing.T) {
 		t.Errorf("alarm %v, %v seconds left", m.sum("lossWindowAlarm"), left)
 	}
 	p.exits(1)
+	if early := 20*time.Second - time.Since(at); early > 0 {
+		t.Errorf("offsets left the topic %v before the window's end", early)
+	}
 	text := p.text()
 	if a, b := strings.Index(text, "about to leave"), strings.Index(text, "most likely by retention"); a < 0 || b < 0 || a > b {
 		t.Errorf("alarm at %d, stop at %d:\n%s", a, b, text)
