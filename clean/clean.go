@@ -165,6 +165,9 @@ func (c *cleaner) table(t Table, p *Place) error {
 	if err != nil {
 		return err
 	}
+	if err := c.repairing(t, l, s); err != nil {
+		return err
+	}
 	if err := c.carryOut(t.Store, Judge(l, s, now, c.opt.OlderThan), p); err != nil {
 		return err
 	}

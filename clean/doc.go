@@ -33,6 +33,9 @@
 // and stages again. So nothing depends on the rule there; age and epoch only spare a running attempt the trouble. An archive is needed by the
 // segment entry that directly follows its last entry, and by none if another entry stands there.
 //
+// A staged replacement of a lost file is read by nobody until a repair renames it, which the entry that names it allows for as long as its place is
+// empty and its certificate counts: it is left then. Any other goes at an hour's age at least; a repair that misses one makes another.
+//
 // # Invariants
 //
 //   - One delete is one file by exact name, or one folder that the store finds empty. A folder that still is to be written has an id above

@@ -22,6 +22,8 @@ const (
 	Archive    Kind = "unused archive"
 	Folder     Kind = "empty folder"
 	Superseded Kind = "superseded file"
+	// Replacement is what a repair staged for a lost file, and which is not needed.
+	Replacement Kind = "replacement of a lost file"
 )
 
 // Reason is why something is left.
@@ -36,6 +38,8 @@ const (
 	Running   Reason = "of the newest attempt"
 	Elsewhere Reason = "perhaps of an attempt under another checkpoint directory"
 	Young     Reason = "younger than the limit"
+	// Repairing: a repair may still put it into its place.
+	Repairing Reason = "of a repair that is not over"
 )
 
 // spare is the least age at which something goes that does not tell its epoch: a process that just starts may have made it.
@@ -99,6 +103,8 @@ type State struct {
 	// names as a whole, as `cp-<id>/task-<k>`.
 	Named   map[string]bool
 	Folders map[string]bool
+	// Repairing are the names of staged replacements that an entry names and that may still go to their place.
+	Repairing map[string]bool
 	// Completed is the newest completed checkpoint under the log that owns the table now.
 	Completed account.CheckpointID
 	// Mine, if not 0, is the epoch of the process that asks, which writes nothing at the moment.
@@ -192,6 +198,9 @@ func (j *judge) temporary(f *Found) (Kind, Reason) {
 	if job8, epoch, ok := account.ParseProbeName(name); ok && dir == top {
 		return Probe, j.probe(f, job8, epoch)
 	}
+	if job8, _, ok := account.ParseRepairName(name); ok && dir == top {
+		return Replacement, j.replacement(f, name, job8)
+	}
 	stem, pending := strings.CutSuffix(name, account.PendingSuffix)
 	n, ok := account.ParseFileName(stem)
 	if !pending || !ok || dir != path.Join(top, cpFolder(n.Checkpoint), taskFolder(n.Subtask)) {
@@ -213,6 +222,19 @@ func (j *judge) temporary(f *Found) (Kind, Reason) {
 		return Pending, Young
 	}
 	return Pending, ""
+}
+
+// replacement judges a staged replacement of a lost file. One that no entry names yet may be of a repair that is writing it.
+func (j *judge) replacement(f *Found, name, job8 string) Reason {
+	switch {
+	case job8 != j.job8:
+		return OtherJob
+	case j.s.Repairing[name]:
+		return Repairing
+	case !j.old(f, max(j.age, spare)):
+		return Young
+	}
+	return ""
 }
 
 func (j *judge) probe(f *Found, job8 string, epoch account.Epoch) Reason {

@@ -43,8 +43,11 @@ func TestJudgeTemporary(t *testing.T) {
 	young.Modified = now.Add(-time.Hour)
 	link := under(tmp+"/cp-3/task-0", part(0, 3, 4, "c"))
 	link.Symlink = true
+	fresh := under(tmp, account.RepairName(account.Job8("orders"), 5, rest, "json"))
+	fresh.Modified = now.Add(-time.Hour)
 	s := &State{Job: "orders", Completed: 7, Owners: []Owner{{LogID: "L", Own: true, Newest: 9}},
-		Named: map[string]bool{part(0, 3, 4, "d"): true}, Folders: map[string]bool{"cp-5/task-1": true}}
+		Repairing: map[string]bool{account.RepairName(account.Job8("orders"), 4, rest, "json"): true},
+		Named:     map[string]bool{part(0, 3, 4, "d"): true}, Folders: map[string]bool{"cp-5/task-1": true}}
 	for _, x := range []struct {
 		f    Found
 		want string
@@ -68,6 +71,11 @@ func TestJudgeTemporary(t *testing.T) {
 		{under(tmp, account.ProbeName(account.Job8("orders"), 9, rest)), string(Running)},
 		{under(tmp, account.ProbeName(account.Job8("orders"), 0, rest)), string(Probe)},
 		{under(tmp, account.ProbeName(account.Job8("other"), 4, rest)), string(OtherJob)},
+		{under(tmp, account.RepairName(account.Job8("orders"), 3, rest, "json")), string(Replacement)},
+		{under(tmp, account.RepairName(account.Job8("orders"), 4, rest, "json")), string(Repairing)},
+		{under(tmp, account.RepairName(account.Job8("other"), 3, rest, "json")), string(OtherJob)},
+		{under(tmp+"/cp-3/task-0", account.RepairName(account.Job8("orders"), 3, rest, "json")), string(Foreign)},
+		{fresh, string(Young)},
 		{under(tmp+"/cp-3", account.ProbeName(account.Job8("orders"), 4, rest)), string(Foreign)},
 	} {
 		got := verdicts(Judge(Listing{Root: "/t", Temporary: []Found{x.f}}, s, now, week))

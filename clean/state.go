@@ -107,7 +107,7 @@ func (j *jobLog) promises(m *checkpoint.Metadata) {
 }
 
 func (c *cleaner) state() *State {
-	return &State{Job: c.job.ID, Named: map[string]bool{}, Folders: map[string]bool{}, Archives: map[string]bool{}}
+	return &State{Job: c.job.ID, Named: map[string]bool{}, Folders: map[string]bool{}, Archives: map[string]bool{}, Repairing: map[string]bool{}}
 }
 
 // readTable reads the table's log, and the job logs of all who have claimed it.
@@ -159,6 +159,38 @@ func (c *cleaner) readTable(t Table) (*State, error) {
 	}
 	s.without(c.opt.Variant)
 	return s, nil
+}
+
+// repairing notes the staged replacements that may still go to their place: an entry names each, its certificate counts, and nothing stands there. A
+// replacement that is removed all the same makes a repair begin anew, no more.
+func (c *cleaner) repairing(t Table, l Listing, s *State) error {
+	if !slices.ContainsFunc(l.Temporary, func(f Found) bool { _, _, ok := account.ParseRepairName(path.Base(f.Path)); return ok }) {
+		return nil
+	}
+	m, err := commit.ReadMended(c.env, t.Store, t.Root, c.job.ID)
+	if err != nil {
+		return err
+	}
+	m.Each(func(r commit.Repairing) {
+		if err != nil {
+			return
+		}
+		if m.Removed[r.Final] == 0 && (m.Superseded[r.Certificate] == 0 || m.Rewinding(r.Certificate)) {
+			var there bool
+			there, err = c.stands(t.Store, r.Final)
+			s.Repairing[path.Base(r.Staged)] = !there
+		}
+	})
+	return err
+}
+
+// stands reports whether there is a file.
+func (c *cleaner) stands(store fs.FS, p string) (bool, error) {
+	err := c.patient(func() error { _, err := store.Stat(p); return err })
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // without takes rules away.

@@ -1,6 +1,8 @@
 package commit
 
 import (
+	"slices"
+
 	"staunch/account"
 	"staunch/env"
 	"staunch/fs"
@@ -20,6 +22,8 @@ type Mended struct {
 	Added map[string]account.File
 
 	repairs map[fileOf][]Repairing
+	// under are the superseded certificates of each supersede that is not carried out yet, by its hash.
+	under map[string][]string
 }
 
 // Amended is an amend entry as it stands in the log.
@@ -40,6 +44,16 @@ type fileOf struct{ certificate, final string }
 // Repairs are the repairs of the file that the certificate with this hash names by this final path, in the order of the log.
 func (m *Mended) Repairs(certificate, final string) []Repairing {
 	return m.repairs[fileOf{certificate, final}]
+}
+
+// Rewinding reports whether the certificate with this hash is superseded and its files are still being moved.
+func (m *Mended) Rewinding(certificate string) bool {
+	for _, list := range m.under {
+		if slices.Contains(list, certificate) {
+			return true
+		}
+	}
+	return false
 }
 
 // Each visits all repairs; those of one file are visited in the order of the log.
@@ -65,6 +79,16 @@ func (m *Mended) Entry(e log.Entry) error {
 			}
 			m.Superseded[c] = e.N
 		}
+		if m.under == nil {
+			m.under = map[string][]string{}
+		}
+		m.under[e.SHA256] = x.Certificates
+	case account.KindRewound:
+		var r account.Rewound
+		if err := decode(e, &r); err != nil {
+			return err
+		}
+		delete(m.under, r.Supersede)
 	case account.KindRepair:
 		r := Repairing{N: e.N}
 		if err := decode(e, &r.Repair); err != nil {
