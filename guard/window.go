@@ -94,10 +94,12 @@ func OfFiles(table, file string, since time.Time, ttl time.Duration) Window {
 // remembered is how many looks rates are taken over.
 const remembered = 16
 
-// Watch turns looks at one source into windows. It remembers the last looks for the sake of rates.
+// Watch turns looks at one source into windows. It remembers the last looks for the sake of rates, and the last answer for each split for the
+// time when there is none.
 type Watch struct {
 	Table string
 	past  map[string][]sample
+	last  map[string]connector.Retention
 }
 
 type sample struct {
@@ -107,7 +109,7 @@ type sample struct {
 
 // Add takes a look and gives one window a topic, in order of name.
 func (w *Watch) Add(now time.Time, look []connector.Retention) []Window {
-	past := map[string][]sample{}
+	past, last := map[string][]sample{}, map[string]connector.Retention{}
 	topics := map[string]*Window{}
 	for i := range look {
 		r := &look[i]
@@ -119,13 +121,19 @@ func (w *Watch) Add(now time.Time, look []connector.Retention) []Window {
 		if r.NoAnswer != "" {
 			past[r.Split], t.Ended = w.past[r.Split], false
 			t.unknown(fmt.Sprintf("nothing is known of %s: %s", r.Split, r.NoAnswer))
+			if l, ok := w.last[r.Split]; ok { // time runs on; the record at a later position is not older
+				l.Position = r.Position
+				last[r.Split] = l
+				t.add(&l, now, past[r.Split])
+			}
 			continue
 		}
+		last[r.Split] = *r
 		h := append(slices.Clip(w.past[r.Split]), sample{now, r.Start, r.End})
 		past[r.Split] = h[max(0, len(h)-remembered):]
 		t.add(r, now, past[r.Split])
 	}
-	w.past = past
+	w.past, w.last = past, last
 	out := make([]Window, 0, len(topics))
 	for _, t := range topics {
 		slices.SortFunc(t.Gone, func(a, b Gone) int { return cmp.Compare(a.Split, b.Split) })

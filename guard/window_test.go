@@ -175,6 +175,16 @@ func TestBlind(t *testing.T) {
 	}
 }
 
+// TestSilence: a split that was known once keeps its window while it does not answer.
+func TestSilence(t *testing.T) {
+	silent := kept("in-0", 5, 0, 0)
+	silent.NoAnswer = "no leader"
+	w, now := one(t, 10*time.Minute, look{aged(kept("in-0", 5, 0, 9), time.Hour, 10*time.Minute)}, look{silent}, look{silent})
+	if w.Blind || w.Left(now) != 30*time.Minute || !strings.Contains(w.Unknown, "no leader") {
+		t.Errorf("left %v of %+v", w.Left(now), w)
+	}
+}
+
 // TestNext: the partition whose offsets leave first may be one that has none behind; a job that stands still gets some.
 func TestNext(t *testing.T) {
 	w, now := one(t, 0, look{aged(kept("in-0", 9, 0, 9), time.Minute, 0), aged(kept("in-1", 3, 0, 9), time.Hour, 0)})
