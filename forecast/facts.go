@@ -70,9 +70,8 @@ type Source struct {
 	Members int
 	Others  []string
 
-	// StartMode is scan.startup.mode, Reset auto.offset.reset, Begun: the job has a checkpoint, so that neither decides.
+	// StartMode is scan.startup.mode, Reset auto.offset.reset.
 	StartMode, Reset string
-	Begun            bool
 	ReadCommitted    bool
 	// Discovery of new partitions; 0 = never.
 	Discovery time.Duration
@@ -136,11 +135,11 @@ type Sink struct {
 	Table, Insert, Source, Connector string
 	// Files: it writes files, and what follows is known.
 	Files bool
-	// Root is the table's folder as a URI, Ext the format.
-	Root, Format string
-	Keys         []string
-	Roll         Roll
-	Commit       PartitionCommit
+	// Root is the table's folder as a URI.
+	Root   string
+	Keys   []string
+	Roll   Roll
+	Commit PartitionCommit
 	// Set has the options that the user set, of those that matter here.
 	Set map[string]bool
 	// SinkParallelism is sink.parallelism, 0 if not set.
@@ -149,7 +148,7 @@ type Sink struct {
 	RoundTrip time.Duration
 	// HandleBytes is what the store's client holds of one open file.
 	HandleBytes int64
-	// NeedsNewFolder: Root is not there yet.
+	// Sample is nil if no records were looked at.
 	Sample *Sample
 }
 
@@ -176,7 +175,7 @@ type Sample struct {
 	// Whole: each round was as many records as come between two checkpoints, so that files and memory were measured; otherwise they are computed
 	// from fewer.
 	Whole bool
-	// Share is how much of the records between two checkpoints one round was, 1 if Whole.
+	// Share is how much of the records between two checkpoints one round was on average, 1 if Whole.
 	Share  float64
 	Rounds int
 	Tasks  []TaskSample
@@ -197,7 +196,8 @@ type TaskSample struct {
 	Files []FileSample
 	// Folders has the rows of each partition over all rounds.
 	Folders []int64
-	// Held is the writer's memory at each round's end, Open its open files then, Peak the most of both at any time.
+	// Rows of each round, the most memory that the writer held in it, and the partitions whose files were open at its end.
+	Rows []int64
 	Held []int64
 	Open []int
 }

@@ -21,7 +21,7 @@ func sound() Facts {
 			Discovery: 5 * time.Minute, FetchBytes: 16 << 20, Watermark: true, IdleTimeout: time.Minute,
 			Topics: []Topic{{Name: "events", Cleanup: "delete", Retention: 7 * 24 * time.Hour, Replicas: 3, MinInSync: 2, Transactional: true}},
 			Sample: &SourceSample{Records: 200_000, Bytes: 40 << 20, Event: now.Add(-5 * time.Second), NewestRecord: now, PerSecond: 100_000}}},
-		Sinks: []Sink{{Table: "lake", Insert: "1", Source: "events", Connector: "filesystem", Files: true, Root: "hdfs://ns/lake", Format: "parquet", Keys: []string{"dt", "hour"},
+		Sinks: []Sink{{Table: "lake", Insert: "1", Source: "events", Connector: "filesystem", Files: true, Root: "hdfs://ns/lake", Keys: []string{"dt", "hour"},
 			Roll: Roll{Size: 128 << 20, Rollover: 30 * time.Minute, Inactivity: 30 * time.Minute, Check: time.Minute}, RoundTrip: time.Millisecond,
 			Commit: PartitionCommit{Policy: "success-file", ByTime: true, Delay: time.Hour, Zone: "UTC", Pattern: "$dt $hour:00:00"},
 			Sample: &Sample{Rounds: 2, Whole: true, Share: 1, Values: [][]string{{"2026-03-01", "11"}},
@@ -99,7 +99,7 @@ var wrong = []struct {
 	{"sample", Warn, "--sample", func(f *Facts) { source(f).Sample.Error = "no answer" }},
 	{"throughput", Warn, "parallelism.default", func(f *Facts) { source(f).Sample.PerSecond = 1500 }},
 	{"event-ahead", Warn, "TIMESTAMP_LTZ", func(f *Facts) {
-		source(f).Sample.Event = now.Add(8 * time.Hour)
+		source(f).Sample.Event, source(f).WatermarkLTZ = now.Add(8*time.Hour), true
 		sampled(f).Times.Newest = now.Add(8 * time.Hour)
 	}},
 	{"rollover-no-effect", Warn, KeyRollover, func(f *Facts) { sink(f).Set = map[string]bool{KeyRollover: true} }},
@@ -260,7 +260,9 @@ func TestForecastExtrapolated(t *testing.T) {
 	for i := range s.Tasks {
 		// 10 partitions of equal size, files of 1 MB + 64 bytes a row
 		x := &s.Tasks[i]
-		x.Read, x.Written, x.Files, x.Folders, x.Open, x.Held = 120_000, 120_000, nil, nil, []int{10, 10}, []int64{4 << 20, 4 << 20}
+		// an open file holds 64 kB + 70 bytes a row
+		x.Read, x.Written, x.Files, x.Folders, x.Open = 120_000, 120_000, nil, nil, []int{10, 10}
+		x.Rows, x.Held = []int64{40_000, 80_000}, []int64{640<<10 + 70*40_000, 640<<10 + 70*80_000}
 		for k := range 20 {
 			n := int64(4000 + 4000*(k%2))
 			x.Files = append(x.Files, FileSample{n, 1<<20 + 64*n})
@@ -272,7 +274,7 @@ func TestForecastExtrapolated(t *testing.T) {
 	p := Judge(f).Forecasts[0]
 	near(t, "files", p.FilesPerCheckpoint, 20, 0.01)
 	near(t, "file size", p.FileBytes, 1<<20+64*60_000, 0.01)
-	near(t, "memory", p.OpenBytes, 2*40<<20, 0.01)
+	near(t, "memory", p.OpenBytes, 2*(640<<10+70*600_000), 0.01)
 	if p.Measured {
 		t.Error("it was not measured")
 	}

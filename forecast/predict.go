@@ -8,9 +8,9 @@ import (
 // callsPerFile are the calls to the store between a checkpoint's completion and the visibility of one file: rename, look at the target.
 const callsPerFile = 2
 
-// predict computes what one INSERT will do; ok is false without a sample or a rate.
+// predict computes what one INSERT will do; ok is false without a sample or rows that come.
 func predict(f *Facts, s *Sink, src *Source) (p Forecast, ok bool) {
-	if s.Sample == nil || s.Sample.Rounds == 0 || !src.Surveyed {
+	if s.Sample == nil || s.Sample.Rounds == 0 || !src.Surveyed || f.Settings.Bounded {
 		return p, false
 	}
 	p = Forecast{Table: s.Table, Insert: s.Insert, Measured: s.Sample.Whole}
@@ -33,7 +33,7 @@ func predict(f *Facts, s *Sink, src *Source) (p Forecast, ok bool) {
 	p.Commit = time.Duration(float64(s.RoundTrip) * p.FilesPerCheckpoint * callsPerFile)
 	p.Cycle = f.cycle(p.Commit)
 	if p.Rate == 0 || rows == 0 {
-		return p, true
+		return p, false
 	}
 	a := float64(time.Hour) / float64(p.Cycle)
 	p.FilesPerHour = p.FilesPerCheckpoint * a
@@ -92,12 +92,20 @@ func extrapolate(s *Sink, t *TaskSample, r round) round {
 	}
 	out.files = folders * math.Ceil(perFolder/full)
 	out.bytes = out.files*fixed + rows*each
-	if r.open > 0 {
-		// What a file holds has a part for the open file itself and one for each row; how much is which is known from the smallest case only when
-		// the sample has several rounds, so that the rows' part is taken whole: rather too much than too little.
-		out.held = folders * r.held / r.open * min(perFolder, full) / max(1, r.rows/r.open)
+	if fixed, each := line(perFile(t)); fixed+each > 0 {
+		out.held = folders * (fixed + each*min(perFolder, full))
 	}
 	out.held = max(out.held, r.held)
+	return out
+}
+
+// perFile gives rows and memory of one open file, for each round.
+func perFile(t *TaskSample) (out []FileSample) {
+	for i := range t.Held {
+		if t.Open[i] > 0 && i < len(t.Rows) {
+			out = append(out, FileSample{t.Rows[i] / int64(t.Open[i]), t.Held[i] / int64(t.Open[i])})
+		}
+	}
 	return out
 }
 
@@ -209,10 +217,9 @@ func (p *Forecast) delays(f *Facts, s *Sink, src *Source) {
 		return
 	}
 	if length := s.Sample.Times.Length; length > 0 && src.Sample != nil && !src.Sample.Event.IsZero() {
-		behind := time.Duration(0)
-		if r := src.Sample.NewestRecord; r.After(src.Sample.Event) {
-			behind = r.Sub(src.Sample.Event)
+		behind := max(0, src.Sample.NewestRecord.Sub(src.Sample.Event))
+		if behind < day { // else old data is replayed, and its time passes faster than ours
+			p.Complete = max(0, s.Commit.Delay-length) + behind + p.Visible
 		}
-		p.Complete = max(0, s.Commit.Delay-length) + behind + p.Visible
 	}
 }

@@ -88,7 +88,7 @@ func (j *judge) partitionCommit(s *Sink, src *Source) {
 		return
 	}
 	if x := src.Sample; x != nil && !x.Event.IsZero() && !x.NewestRecord.IsZero() {
-		if late := x.NewestRecord.Sub(x.Event); late > c.Delay+max(length, clockSlack) {
+		if late := x.NewestRecord.Sub(x.Event); late > c.Delay+max(length, src.slack()) {
 			j.add("late-for-the-clock", Warn, what, "set '"+KeyTrigger+"' = 'partition-time'", "records come %s after their time, and the clock declares their partitions complete %s after the first row", span(late), span(c.Delay))
 		}
 	}

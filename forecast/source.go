@@ -10,6 +10,17 @@ import (
 // openTransaction is the longest that a broker lets a transaction stay open by default (transaction.max.timeout.ms).
 const openTransaction = 15 * time.Minute
 
+// zones is more than the zones of the world are apart: a TIMESTAMP without zone may be off by so much and mean what it should.
+const zones = 15 * time.Hour
+
+// slack is what clocks, disorder and, without a zone, zones may put event time and the records' times apart.
+func (s *Source) slack() time.Duration {
+	if s.WatermarkLTZ {
+		return clockSlack
+	}
+	return zones
+}
+
 // clockSlack is how far clocks and disorder may put times apart before zones are suspected.
 const clockSlack = 10 * time.Minute
 
@@ -52,7 +63,7 @@ func (j *judge) sample(s *Source, x *SourceSample, what string) {
 	case x.Error != "":
 		j.add("sample", Warn, what, "check again when it answers, or leave the sample out with --sample 0", "recent records could not be read to the end: %s", x.Error)
 	}
-	if ahead := x.Event.Sub(x.NewestRecord); !x.Event.IsZero() && !x.NewestRecord.IsZero() && ahead > clockSlack {
+	if ahead := x.Event.Sub(x.NewestRecord); !x.Event.IsZero() && !x.NewestRecord.IsZero() && ahead > s.slack() {
 		j.add("event-ahead", Warn, what, "read the column in the zone in which it was written, for instance as TIMESTAMP_LTZ with the right 'table.local-time-zone'",
 			"the watermark is %s ahead of the time at which the records were written: the column holds local time of another zone, or the producer's clock is wrong", span(ahead))
 	}
@@ -102,7 +113,7 @@ func (j *judge) splits(s *Source, what string) {
 				"%d records of %s stand behind a transaction that is open for more than %s: with read_committed nothing of them is read", p.Stuck, p.ID, span(openTransaction))
 		}
 	}
-	if s.rate() == 0 {
+	if s.rate() == 0 && !j.f.Settings.Bounded {
 		j.add("no-rate", Pass, what, "", "no record came in the last %s, so that there is no forecast; say what to expect with --rate", span(s.RateOver))
 	}
 }

@@ -85,9 +85,6 @@ func (p Forecast) Text() []string {
 	if !p.Measured {
 		basis = "extrapolated from a sample of part of a checkpoint"
 	}
-	if p.Rate == 0 {
-		return []string{"no rows come, so there is nothing to forecast"}
-	}
 	out := []string{
 		fmt.Sprintf("%s rows/s, a checkpoint every %s; %s", count(p.Rate), span(p.Cycle), basis),
 		fmt.Sprintf("%s files an hour (%s a checkpoint) of %s", count(p.FilesPerHour), count(p.FilesPerCheckpoint), size(p.FileBytes)),

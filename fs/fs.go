@@ -67,6 +67,20 @@ type Holder interface {
 	Memory() int64
 }
 
+// Buffering is a store whose open files hold bytes in this process (see Holder). Found by type assertion.
+type Buffering interface {
+	// HandleBytes is about what one open file holds while it is written to.
+	HandleBytes() int64
+}
+
+// HandleBytes is what an open file of f holds, 0 for a store that keeps nothing back.
+func HandleBytes(f FS) int64 {
+	if b, ok := f.(Buffering); ok {
+		return b.HandleBytes()
+	}
+	return 0
+}
+
 // GiveUp ends an open file that nobody is to use, without waiting if the store can do so.
 func GiveUp(f File) {
 	if a, ok := f.(Aborter); ok {

@@ -56,6 +56,9 @@ type watched struct {
 // URI implements Named.
 func (s *watched) URI(path string) string { return URI(s.FS, path) }
 
+// HandleBytes implements Buffering.
+func (s *watched) HandleBytes() int64 { return HandleBytes(s.FS) }
+
 // see looks at an answer and passes it on.
 func (s *watched) see(err error) error {
 	s.mu.Lock()

@@ -35,6 +35,9 @@ type finding struct {
 	Verdict verdict `json:"verdict"`
 	What    string  `json:"what"`
 	Why     string  `json:"why"`
+	// Code names the rule of a forecast, Change is what to do.
+	Code   string `json:"code,omitempty"`
+	Change string `json:"change,omitempty"`
 }
 
 // sinkReport is the guarantee of one INSERT and its reasons.
@@ -50,36 +53,50 @@ type jobReport struct {
 	Job      string       `json:"job"`
 	Findings []finding    `json:"findings"`
 	Sinks    []sinkReport `json:"sinks"`
+	// Forecasts of the INSERTs that write files.
+	Forecasts []forecastReport `json:"forecasts,omitempty"`
 }
 
 func checkCmd() *cobra.Command {
-	f := &runFlags{}
+	f, o := &runFlags{}, forecastFlags{}
 	output := "text"
 	c := &cobra.Command{
 		Use:   "check FILE.sql",
-		Short: "parse, bind, plan; ask every source and store; the guarantee of each sink and why. Nothing is started",
+		Short: "parse, bind, plan; ask every source and store; what the job will do, what contradicts what, the guarantee of each sink and why. Nothing is started",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
 			}
-			return f.check(args[0], output == "json")
+			if err := o.check(); err != nil {
+				return err
+			}
+			return f.check(args[0], output == "json", o)
 		},
 	}
 	f.add(c)
+	o.add(c)
 	c.Flags().StringVar(&output, "output", output, "text or json")
 	return c
 }
 
-func (f *runFlags) check(file string, asJSON bool) error {
+func (f *runFlags) check(file string, asJSON bool, o forecastFlags) error {
 	script, _, err := f.load(file, newCollector(os.Stdout).sink)
+	if err != nil {
+		return err
+	}
+	looker, err := f.looker(file, script, o)
 	if err != nil {
 		return err
 	}
 	var reports []jobReport
 	bad := false
-	for _, j := range script.Jobs() {
+	jobs := script.Jobs()
+	for i, j := range jobs {
 		r, err := f.checkJob(j)
+		if err == nil {
+			err = r.forecasts(looker, i, j, len(jobs))
+		}
 		if err != nil {
 			return err
 		}
@@ -115,6 +132,12 @@ func (r jobReport) print() {
 	fmt.Printf("job %s\n", r.Job)
 	for _, x := range r.Findings {
 		fmt.Printf("  %-5s %s: %s\n", x.Verdict, x.What, strings.ReplaceAll(x.Why, "\n", "\n        "))
+		if x.Change != "" {
+			fmt.Printf("        %s [%s]\n", x.Change, x.Code)
+		}
+	}
+	for _, p := range r.Forecasts {
+		p.print()
 	}
 	for _, s := range r.Sinks {
 		fmt.Printf("  sink %s (INSERT %s): %s\n", s.Table, s.Insert, s.Guarantee)
@@ -127,7 +150,7 @@ func (r jobReport) print() {
 func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 	r := jobReport{Job: j.Name}
 	add := func(v verdict, what, why string, args ...any) {
-		r.Findings = append(r.Findings, finding{v, what, fmt.Sprintf(why, args...)})
+		r.Findings = append(r.Findings, finding{Verdict: v, What: what, Why: fmt.Sprintf(why, args...)})
 	}
 	log, err := f.logger()
 	if err != nil {
@@ -136,14 +159,6 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 	ck, err := j.Conf.Checkpointing()
 	if err != nil {
 		return r, err
-	}
-	if ck.IntervalSet {
-		add(pass, "checkpoints", "every %s", ck.Interval)
-	} else {
-		add(warn, "checkpoints", "no interval is set, %s is used; on Flink this file would take none and make nothing visible", ck.Interval)
-	}
-	if ck.Timeout <= ck.Interval/2 {
-		add(warn, "checkpoint time-out", "%s is short beside the interval of %s", ck.Timeout, ck.Interval)
 	}
 	checkDir(f.stores(), ck.Dir, add)
 	dir := ck.Dir
@@ -237,6 +252,7 @@ func checkSource(name string, s connector.Source, parallelism int, ctx connector
 	}
 	splits, err := en.Discover(nil)
 	cerr := en.Close()
+	_, surveyed := s.(connector.Surveyor) // then the forecast says it
 	switch {
 	case err != nil:
 		add(fail, "source "+name, "%v", err)
@@ -244,7 +260,7 @@ func checkSource(name string, s connector.Source, parallelism int, ctx connector
 		add(warn, "source "+name, "%v", cerr)
 	case len(splits) == 0:
 		add(warn, "source "+name, "it answers, but there is nothing to read yet")
-	case len(splits) < parallelism:
+	case len(splits) < parallelism && !surveyed:
 		add(warn, "source "+name, "it answers; %d partitions for a parallelism of %d: the rest stands idle", len(splits), parallelism)
 	default:
 		add(pass, "source "+name, "it answers; %d partitions", len(splits))
@@ -293,15 +309,6 @@ func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict
 	} else if out.Guarantee == "exactly-once" {
 		out.Reasons = append(out.Reasons, "every source can be read again from the positions in the checkpoint",
 			"one record gives at most one row, so that accounts close and `staunch audit` proves each offset")
-	}
-	if ft, ok := s.Sink.(connector.FileTable); ok && ft.PartitionCommit() != nil && s.Table != nil && s.Table.Options["sink.partition-commit.trigger"] == "partition-time" {
-		for _, src := range j.Graph.Sources {
-			if src.Name == s.Source && src.NewWatermarker == nil {
-				add(fail, "sink "+name, "partition-commit trigger 'partition-time' needs a WATERMARK on table %s: no partition would ever be committed", s.Source)
-			} else if src.Name == s.Source && src.IdleTimeout == 0 {
-				add(warn, "sink "+name, "a source partition without records holds back the watermark, and with it partition commits; consider 'table.exec.source.idle-timeout'")
-			}
-		}
 	}
 	if s.Table != nil && j.Conf.TableOptions(s.Table.Name).String("temporary-cleanup") == "before-write" {
 		add(warn, "sink "+name, "temporary-cleanup = before-write is not needed: names are unique and files of ended attempts are ignored; "+

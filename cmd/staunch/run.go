@@ -152,7 +152,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 		AccountsClose: j.Replayable, Stores: f.stores(), CheckpointStore: store, CheckpointDir: path, Retain: ck.Retained,
 		Checkpoints:  cp.Options{Interval: ck.Interval, Timeout: ck.Timeout, MinPause: ck.MinPause, Tolerable: ck.TolerableFailures},
 		Restart:      strategy(rs),
-		MemoryBudget: memory / 3, // the rest is for decoders, queues and the collector
+		MemoryBudget: writersMemory(memory),
 		Process:      job.Process{Host: host, PID: os.Getpid(), Start: processStart(os.Getpid()), Alive: alive(host)},
 		TakeOver:     f.takeOver, Accept: f.accept, AcceptWho: who, Version: version,
 	}

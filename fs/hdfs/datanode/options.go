@@ -43,6 +43,9 @@ type Options struct {
 // packetSize is about how many bytes a packet carries.
 const packetSize = 64 << 10
 
+// PacketBytes is about what a file holds while its store keeps up.
+const PacketBytes = packetSize
+
 // answerPerNode is what a node downstream adds to the time of an answer, as in Hadoop's client.
 const answerPerNode = 5 * time.Second
 
