@@ -165,7 +165,10 @@ func (t *text) file(f *File) {
 	for _, o := range f.Offsets {
 		t.line("          %s offsets %s", o.Split, o.Set)
 	}
-	if f.Length > 0 {
+	switch {
+	case f.Length > 0 && f.SHA256 == "":
+		t.line("    in its place: %d rows, %d bytes, entry %d of the table's log", f.Rows, f.Length, f.Entry)
+	case f.Length > 0:
 		t.line("    written: %d rows, %d bytes, SHA-256 %.12s..., entry %d of the table's log", f.Rows, f.Length, f.SHA256, f.Entry)
 	}
 	if f.Reason != "" {
