@@ -99,7 +99,7 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 	}
 	rep := s.rep
 	h := &Held{First: r.First, End: r.End, Committed: committed}
-	h.From, h.To = expected(s, r, committed, a.opts.Complete)
+	h.From, h.To = expected(s, r, committed, a.opts)
 	if absent {
 		if r.First >= r.End {
 			return nil // there was never a record, or all have left the topic
@@ -150,17 +150,17 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 }
 
 // expected gives the offsets from <= o < to that should be in the table.
-func expected(s *split, r connector.PartitionRange, committed int64, complete bool) (from, to int64) {
+func expected(s *split, r connector.PartitionRange, committed int64, o Options) (from, to int64) {
 	from, to = r.First, r.End
 	if s.rep.First >= 0 {
 		to = s.rep.Last + 1
-		if !complete {
-			from = s.rep.First
+		if !o.Complete {
+			from = s.rep.From
 		}
-		from = min(from, s.rep.First)
+		from = min(from, s.rep.From)
 	}
 	switch {
-	case complete:
+	case o.Complete:
 		to = max(to, r.Decided)
 	case committed >= 0 && s.rep.First < 0:
 		to = min(committed, r.End)

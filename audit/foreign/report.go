@@ -69,12 +69,14 @@ type Split struct {
 	// First and Last offset of a row, -1 if there is none.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
+	// From is where the account of gaps begins: First, unless it is known that there must be offsets in front of it.
+	From  int64 `json:"from"`
 	Rows  int64 `json:"rows"`
 	Files int64 `json:"files"`
 	// Doubled is the number of offsets that more than one row has, Extra the rows too many.
 	Doubled int64 `json:"doubled"`
 	Extra   int64 `json:"extra"`
-	// Missing is the number of offsets between that no row has, in Gaps runs.
+	// Missing is the number of offsets from From to Last that no row has, in Gaps runs.
 	Missing int64 `json:"missing"`
 	Gaps    int64 `json:"gaps"`
 	Broker  *Held `json:"broker,omitempty"`
@@ -105,6 +107,8 @@ type Report struct {
 	Table   string    `json:"table"`
 	Time    time.Time `json:"time"`
 	Verdict Verdict   `json:"verdict"`
+	// Between: the verdict is about offsets between each partition's first and last only; no broker said what should be in front and behind.
+	Between bool `json:"between"`
 	// By says where offsets were read: "columns part, off", "names".
 	By string `json:"by"`
 	// Files that were read (with names: counted), their Bytes and Rows.

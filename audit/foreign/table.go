@@ -36,6 +36,8 @@ type Options struct {
 	CSV     CSV
 	// Readers is how many files are read at once; 0 means 2.
 	Readers int
+	// From is the offset at which every partition must begin, -1 if that is not known.
+	From int64
 	// Broker is asked what stands at offsets that are missing; nil: nobody is asked.
 	Broker connector.Inspector
 	// Topic is the topic of all rows if Columns name none.
@@ -398,7 +400,11 @@ func (a *auditor) judge() error {
 		r := s.rep
 		r.First, r.Last, r.Doubled = s.set.First(), s.set.Last(), s.twice.Count()
 		r.Extra = r.Rows - s.set.Count()
-		s.set.Gaps(r.First, r.Last+1, func(from, to int64) bool {
+		r.From = r.First
+		if a.opts.From >= 0 {
+			r.From = min(a.opts.From, r.First)
+		}
+		s.set.Gaps(r.From, r.Last+1, func(from, to int64) bool {
 			r.Gaps++
 			r.Missing += to - from
 			return true
@@ -436,14 +442,17 @@ func (a *auditor) gaps(keys []splitKey) {
 			continue
 		}
 		miss := &runList{}
-		s.set.Gaps(s.rep.First, s.rep.Last+1, func(from, to int64) bool {
+		s.set.Gaps(s.rep.From, s.rep.Last+1, func(from, to int64) bool {
 			miss.add(from, to)
 			return true
 		})
 		a.gap(s.rep.Split, miss)
 	}
-	if len(keys) > 0 {
-		a.rep.Notes = append(a.rep.Notes, "what should be in front of each partition's first and behind its last offset is not known without the broker (--against-broker)")
+	a.rep.Between = true
+	if a.opts.From < 0 {
+		a.rep.Notes = append(a.rep.Notes, "nothing is known of offsets in front of each partition's first (--from 0 says that all must begin there) and behind its last (--against-broker tells)")
+	} else {
+		a.rep.Notes = append(a.rep.Notes, "nothing is known of offsets behind each partition's last: --against-broker tells")
 	}
 }
 

@@ -75,6 +75,11 @@ func (x *table) audit(opts Options) *Report {
 
 func (x *table) auditOn(store fs.FS, opts Options) *Report {
 	x.t.Helper()
+	if opts.From == 0 { // tests say 0 by a negative number
+		opts.From = -1
+	} else if opts.From < 0 {
+		opts.From = 0
+	}
 	if opts.Columns == (Columns{}) && !opts.Names {
 		opts.Columns = Columns{Partition: "part", Offset: "off"}
 	}
@@ -267,7 +272,7 @@ func TestCleanTables(t *testing.T) {
 				}
 				return
 			}
-			if r.Rows != 30_900 || len(r.Splits) != 2 || *r.Splits[0] != (Split{Split: "partition 0", First: 0, Last: 899, Rows: 900, Files: r.Splits[0].Files}) ||
+			if r.Rows != 30_900 || len(r.Splits) != 2 || *r.Splits[0] != (Split{Split: "partition 0", Last: 899, Rows: 900, Files: r.Splits[0].Files}) ||
 				*r.Splits[1] != (Split{Split: "partition 1", First: 0, Last: 29_999, Rows: 30_000, Files: r.Splits[1].Files}) {
 				t.Errorf("%+v %+v", r, r.Splits)
 			}
@@ -309,6 +314,8 @@ func TestGaps(t *testing.T) {
 	x.json("c.json", and(run(1, 51, 60), run(1, 70, 80)))
 	r := x.audit(Options{})
 	x.want(r, "gap partition 0:200..299", "gap partition 1:50 60..69")
+	x.want(x.audit(Options{From: -1}), "gap partition 0:0..99 200..299", "gap partition 1:50 60..69")
+	x.want(x.audit(Options{From: 98}), "gap partition 0:98..99 200..299", "gap partition 1:50 60..69")
 	if s := r.Splits[1]; s.Missing != 11 || s.Gaps != 2 || s.Doubled != 0 {
 		t.Errorf("%+v", s)
 	}

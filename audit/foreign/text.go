@@ -18,7 +18,11 @@ const shownFiles = 10
 // Text writes the report for people.
 func (r *Report) Text(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	fmt.Fprintf(w, "table %s: %s\n", r.Table, r.Verdict)
+	fmt.Fprintf(w, "table %s: %s", r.Table, r.Verdict)
+	if r.Verdict == Clean && r.Between {
+		fmt.Fprint(w, " between the first and the last offset of each partition")
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "  offsets by %s: %s, %s bytes", r.By, plural(r.Files, "file", "files"), number(r.Bytes))
 	if r.Rows > 0 {
 		fmt.Fprintf(w, ", %s rows", number(r.Rows))
