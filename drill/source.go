@@ -168,8 +168,9 @@ func spread(room []int64, n int64) []int64 {
 		if open == 0 {
 			break
 		}
+		each := max(1, n/open)
 		for i := range room {
-			k := min(max(1, n/open), room[i]-out[i], n)
+			k := min(each, room[i]-out[i], n)
 			out[i] += k
 			if n -= k; n == 0 {
 				break

@@ -62,7 +62,7 @@ func drillCmd() *cobra.Command {
 	c.Flags().StringVar(&f.output, "output", "text", "text or json")
 	c.Flags().StringSliceVar(&f.faults, "faults", nil, "only these faults: "+faultNames())
 	c.Flags().StringVar(&f.steps, "steps", "", "only steps whose name contains this text, for instance \"table's log\" or rename")
-	c.Flags().IntVar(&f.parallel, "parallel", 2, "runs at a time")
+	c.Flags().IntVar(&f.parallel, "parallel", 4, "runs at a time")
 	c.Flags().BoolVar(&f.keep, "keep", false, "leave the scratch folder and the logs of all runs")
 	return c
 }

@@ -70,7 +70,9 @@ func (s *source) Stand(ctx connector.Context) (out connector.Stand, err error) {
 				if o.Err != nil {
 					return o.Err
 				}
-				out.Committed[splitID(topic, p)] = o.At
+				if o.At >= 0 { // else the group has none there
+					out.Committed[splitID(topic, p)] = o.At
+				}
 			}
 		}
 		return nil

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"staunch/drill"
+)
+
+const drillSQL = `SET 'execution.checkpointing.interval' = '100 ms';
+SET 'execution.checkpointing.dir' = 'DIR/checkpoints';
+CREATE TABLE events (id BIGINT, k INT, off BIGINT METADATA FROM 'offset' VIRTUAL) WITH ('connector' = 'kafka', 'topic' = 'events',
+  'properties.bootstrap.servers' = 'BROKER', 'properties.group.id' = 'real', 'scan.startup.mode' = 'STARTUP'BOUNDED, 'format' = 'json');
+CREATE TABLE lake (id BIGINT, off BIGINT, k INT) PARTITIONED BY (k) WITH ('connector' = 'filesystem', 'path' = 'DIR/lake', 'format' = 'parquet',
+  'sink.partition-commit.policy.kind' = 'success-file');
+CREATE TABLE odd (id BIGINT) WITH ('connector' = 'filesystem', 'path' = 'DIR/odd', 'format' = 'json');
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO lake SELECT id, off, k FROM events WHERE id >= 0;
+INSERT INTO odd SELECT id FROM events WHERE k = 1;
+END;
+`
+
+// drillBed is a broker with a topic, a statement file, and the table that the real job has written.
+type drillBed struct {
+	t    *testing.T
+	bin  string
+	dir  string
+	file string
+	adm  *kadm.Client
+}
+
+func newDrillBed(t *testing.T) *drillBed {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	var list []*kgo.Record
+	for i := range 600 {
+		list = append(list, &kgo.Record{Topic: "events", Partition: int32(i % 2), Value: fmt.Appendf(nil, `{"id":%d,"k":%d}`, i, i%3)})
+	}
+	for ; len(list) > 0; list = list[50:] {
+		if err := cl.ProduceSync(t.Context(), list[:50]...).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &drillBed{t: t, bin: demoBinary(t), dir: dir, file: filepath.Join(dir, "job.sql"), adm: kadm.NewClient(cl)}
+	sql := strings.NewReplacer("DIR", dir, "BROKER", cluster.ListenAddrs()[0]).Replace(drillSQL)
+	bounded := filepath.Join(dir, "bounded.sql")
+	b.write(bounded, strings.NewReplacer("STARTUP", "earliest-offset", "BOUNDED", ", 'scan.bounded.mode' = 'latest-offset'").Replace(sql))
+	b.write(b.file, strings.NewReplacer("STARTUP", "group-offsets", "BOUNDED", "").Replace(sql))
+	if out, err := exec.Command(b.bin, "run", bounded, "-D", "pipeline.name=job").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return b
+}
+
+func (b *drillBed) write(file, text string) {
+	b.t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run runs the program and gives exit code, output and errors.
+func (b *drillBed) run(args ...string) (int, string, string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, b.bin, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var x *exec.ExitError
+	if err != nil && !errors.As(err, &x) {
+		b.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// state is everything of the user's: files with their contents, ends of the topic, offsets of all groups.
+func (b *drillBed) state() string {
+	b.t.Helper()
+	var s strings.Builder
+	err := filepath.WalkDir(b.dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			fmt.Fprintln(&s, p)
+			return err
+		}
+		data, err := os.ReadFile(p)
+		fmt.Fprintf(&s, "%s %x\n", p, data)
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ends, err := b.adm.ListEndOffsets(b.t.Context(), "events")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	fmt.Fprintln(&s, ends.Offsets().Sorted())
+	groups, err := b.adm.ListGroups(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, g := range groups.Sorted() {
+		o, err := b.adm.FetchOffsets(b.t.Context(), g.Group)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		fmt.Fprintln(&s, g.Group, o.Offsets().Sorted())
+	}
+	return s.String()
+}
+
+// TestDrill: the ordinary program, killed and lied to at the steps around a rename, holds, and leaves everything of the real job as it was (P4, P6).
+func TestDrill(t *testing.T) {
+	b := newDrillBed(t)
+	before := b.state()
+	if !strings.Contains(before, "real [") || !strings.Contains(before, "lake/k=1/part-") {
+		t.Fatalf("the real job has written nothing:\n%s", before)
+	}
+	faults := strings.TrimSuffix(faultNames(), ", "+string(drill.Taken)) // that one waits to be sure of a loss: with the real servers
+	code, out, errs := b.run("drill", b.file, "--records", "400", "--steps", "rename pending file", "--faults", strings.ReplaceAll(faults, ", ", ","), "--output", "json")
+	if code != exitOK {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	var rep drillReport
+	if err := json.Unmarshal([]byte(out), &rep); err != nil {
+		t.Fatal(err)
+	}
+	n := rep.Report.Count()
+	t.Log(n, rep.Report.Took)
+	if want := len(drill.Faults) - 1; !rep.Held || n[drill.Held] < want+2 || n[drill.Held] != len(rep.Report.Runs) {
+		t.Errorf("%v", n)
+	}
+	if u := rep.Report.Undisturbed; u.Rows != 400+133 || !rep.Report.Alike { // of the newest 400, a third has k = 1
+		t.Errorf("undisturbed: %d rows", u.Rows)
+	}
+	killed := 0
+	for _, r := range rep.Report.Runs {
+		if r.Fault == drill.KillAfter {
+			killed++
+			if want := 1 + r.Step.Life; r.Restarts != want {
+				t.Errorf("%s: %d restarts, want %d", r.Step, r.Restarts, want)
+			}
+		}
+	}
+	if killed != 2 {
+		t.Errorf("killed in %d lives", killed)
+	}
+	if len(rep.Untouched) != 4 {
+		t.Errorf("%d things were looked at", len(rep.Untouched))
+	}
+	for _, u := range rep.Untouched {
+		if !u.Same || u.Values == 0 {
+			t.Errorf("%+v", u)
+		}
+	}
+	if after := b.state(); after != before {
+		t.Errorf("something of the user's was changed. Before:\n%s\nAfter:\n%s", before, after)
+	}
+	b.kept()
+	b.refused()
+}
+
+// kept: with --keep everything stays, and a table of the drill can be audited by hand.
+func (b *drillBed) kept() {
+	t := b.t
+	scratch := filepath.Join(b.dir, "kept")
+	code, out, errs := b.run("drill", b.file, "--records", "100", "--steps", "append done", "--faults", "kill-after", "--keep", "--scratch", scratch)
+	if code != exitOK || !strings.Contains(out, "no row was lost or doubled") {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if code, out, errs := b.run("audit", filepath.Join(scratch, "run-0002", "table-1")); code != exitOK || !strings.Contains(out, ": clean") {
+		t.Errorf("audit of the kept table: exit %d\n%s\n%s", code, out, errs)
+	}
+	if code, _, errs := b.run("drill", b.file, "--scratch", scratch); code != exitUsage || !strings.Contains(errs, "is there already") {
+		t.Errorf("a scratch folder that is there: exit %d, %s", code, errs)
+	}
+}
+
+// refused: what cannot be drilled is exit code 2 and says why.
+func (b *drillBed) refused() {
+	t := b.t
+	none := filepath.Join(b.dir, "none.sql")
+	b.write(none, "CREATE TABLE g (a INT) WITH ('connector' = 'datagen', 'number-of-rows' = '5');\nCREATE TABLE p (a INT) WITH ('connector' = 'print');\nINSERT INTO p SELECT a FROM g;\n")
+	away := filepath.Join(b.dir, "away.sql")
+	b.write(away, "CREATE TABLE g (a INT) WITH ('connector' = 'datagen', 'number-of-rows' = '0');\nCREATE TABLE p (a INT) WITH ('connector' = 'filesystem', 'path' = '"+
+		b.dir+"/p', 'format' = 'json');\nINSERT INTO p SELECT a FROM g;\n")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"there is nothing to drill", []string{none}},
+		{"wrote no row", []string{away}},
+		{"no fault \"explode\"", []string{b.file, "--faults", "explode"}},
+		{"--records is from", []string{b.file, "--records", "0"}},
+		{"lies in table", []string{b.file, "--scratch", filepath.Join(b.dir, "lake", "x")}},
+	} {
+		if code, out, errs := b.run(append([]string{"drill"}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit %d, %s%s", c.args, code, out, errs)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(b.dir, ".staunch-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
