@@ -164,6 +164,16 @@ func (j *judge) judge(e *log.Entry) error {
 		} else {
 			j.torn = true
 		}
+	case account.KindRepair:
+		var r account.Repair
+		if read(&r) {
+			j.repair(e, &r)
+		}
+	case account.KindAmend:
+		var a account.Amend
+		if read(&a) {
+			return j.amend(e, &a)
+		}
 	default:
 		j.at(e, EntryUnknown, newerAdvice, "an entry of the unknown kind %q", e.Kind)
 	}
