@@ -286,7 +286,7 @@ func (w *windows) tell(x guard.Window, what string, now time.Time) {
 	if !known {
 		w.register(key, x)
 	}
-	args := []any{"job", w.j.spec.ID, "source", what, "left", guard.Span(x.Left(now)), "kept", guard.Span(x.Keeps), "what", x.Text(now)}
+	args := []any{"job", w.j.spec.ID, "of", what, "left", guard.Span(x.Left(now)), "kept", guard.Span(x.Keeps), "what", x.Text(now)}
 	switch {
 	case change == guard.Same:
 	case change == guard.Eased:
@@ -308,7 +308,7 @@ func (w *windows) unknown(key, what, why string) {
 	first := w.said[key] == ""
 	w.said[key] = why
 	if first {
-		w.j.log.Warn("the loss window is not known in full; nothing depends on it", "job", w.j.spec.ID, "source", what, "error", why)
+		w.j.log.Warn("the loss window is not known in full; nothing depends on it", "job", w.j.spec.ID, "of", what, "error", why)
 	}
 }
 
