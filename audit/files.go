@@ -53,6 +53,8 @@ type files struct {
 	exts map[string]bool
 	// moved is where the table stood when files were written, if that was elsewhere.
 	moved string
+	// export collects the files of one partition, nil if nobody asked for them.
+	export *exporter
 }
 
 // inside gives the place of one of f's paths below the table's root. A table that was moved or copied as a whole is read where it is now.
@@ -117,6 +119,7 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 	if v == account.Lost && s.repair == nil && s.problem == nil {
 		j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and is there again as it was written", final, c.Checkpoint))
 	}
+	x.export.file(j, c, f, final, s)
 	j.rep.Files++
 	j.rep.Bytes += s.length(f)
 	j.rep.Rows += f.Rows
@@ -193,6 +196,7 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 	} else {
 		j.rep.More++
 	}
+	x.export.lost(j, c, f, final, l.Accepted)
 	if l.Accepted == "" {
 		c.lost = append(c.lost, *f)
 		c.losses = append(c.losses, l)

@@ -203,6 +203,7 @@ func (j *judge) added() error {
 				continue
 			}
 		}
+		j.files.export.file(j, nil, &f, at, seen{})
 		j.rep.Files++
 		j.rep.Bytes += f.Length
 		j.rep.Rows += f.Rows

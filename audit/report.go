@@ -54,6 +54,8 @@ const (
 	TwoJobs        Kind = "two-jobs"         // two jobs wrote the same offsets
 	NoLog          Kind = "no-log"           // nothing to prove the table by
 
+	CertificateDamaged Kind = "certificate-damaged" // the exported certificate of a partition is not what was written
+
 	// Only with Options.JobLogs.
 	LogBehind    Kind = "log-behind"     // the job's log names a certificate that the table's log does not have
 	JobLogBehind Kind = "job-log-behind" // the table has newer checkpoints of a job's log than that log

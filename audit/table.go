@@ -9,9 +9,11 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"staunch/account"
 	"staunch/env"
+	"staunch/fault"
 	"staunch/fs"
 )
 
@@ -28,8 +30,35 @@ type Options struct {
 	JobLogs []JobLog
 }
 
+// Export audits the table at root and gives the certificate of one partition: its folder below the table, "." for the whole table. There is none, and
+// an error beside the report, if a problem concerns it.
+func Export(ctx context.Context, e env.Env, store fs.FS, root, partition string, opts Options) (*Report, *Exported, error) {
+	partition = strings.Trim(path.Clean(partition), "/")
+	if partition == "." {
+		partition = ""
+	}
+	if partition == ".." || strings.HasPrefix(partition, "../") {
+		return nil, nil, fault.Userf("%q is no partition of the table", partition)
+	}
+	x := newExporter(path.Clean(root), partition)
+	t, err := audit(ctx, e, store, root, opts, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := t.export(x)
+	return t.rep, c, err
+}
+
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
 func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
+	t, err := audit(ctx, e, store, root, opts, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t.rep, nil
+}
+
+func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Options, x *exporter) (*table, error) {
 	root = path.Clean(root)
 	rep := &Report{Table: fs.URI(store, root), Time: e.Now().UTC(), Verdict: Clean, Fast: opts.Fast, Jobs: []*Job{}}
 	base := path.Join(root, "_staunch")
@@ -38,7 +67,7 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		return nil, fmt.Errorf("list %s: %w", base, err)
 	}
 	t := &table{ctx: ctx, store: store, root: root, rep: rep, named: names{},
-		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}}}
+		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}, export: x}}
 	if err := t.jobLogs(e, opts.JobLogs); err != nil {
 		return nil, err
 	}
@@ -56,7 +85,7 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		}
 	}
 	if len(t.logs) == 0 {
-		return rep, errors.Join(t.noLog(), t.ends(e))
+		return t, errors.Join(t.noLog(), t.ends(e))
 	}
 	if err := t.walk(opts); err != nil {
 		return nil, err
@@ -73,7 +102,7 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		}
 	}
 	t.finish()
-	return rep, nil
+	return t, nil
 }
 
 // table is one audit under way.

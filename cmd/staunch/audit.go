@@ -34,14 +34,18 @@ type auditTarget struct {
 
 func auditCmd() *cobra.Command {
 	f := &scriptFlags{}
-	output, fast, broker, mend, other := "", false, false, repairFlags{}, foreignFlags{}
+	output, fast, broker, mend, other, travel := "", false, false, repairFlags{}, foreignFlags{}, exportFlags{}
 	c := &cobra.Command{
 		Use:   "audit FILE.sql|TABLE_PATH [--repair]",
 		Short: "prove from a table's own log and files that nothing is missing and nothing is there twice",
+		Example: "  staunch audit orders.sql\n  staunch audit /warehouse/orders\n" +
+			"  staunch audit hdfs://ns/warehouse/flink_orders --columns part,off --against-broker --bootstrap-server b1:9092 --topic orders --group flink-orders\n" +
+			"  staunch audit /warehouse/topics/orders --names connect",
 		Long: "Reads the log of every job in the table's folder and every file that it names: chain of certificates, offset ranges, accounts,\n" +
 			"offset sets, lengths, hashes, footers; and looks for files that nobody named. Of a statement file all filesystem tables that it\n" +
 			"writes are audited, and held against the job's own log, which shows an older copy of a table. With --against-broker the offsets are compared with what the topics have now. Nothing is changed; jobs may run\n" +
-			"meanwhile. Exit code 1 if anything is wrong.",
+			"meanwhile. Exit code 1 if anything is wrong.\n\n" +
+			"With --columns or --names, a table that Flink, Kafka Connect or Spark writes: gaps and doubles of each topic partition's offsets.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
@@ -50,15 +54,24 @@ func auditCmd() *cobra.Command {
 			if err := mend.check(args[0]); err != nil {
 				return err
 			}
+			if err := travel.check(c, other.wanted()); err != nil {
+				return err
+			}
+			if err := other.check(c); err != nil {
+				return err
+			}
 			if other.wanted() {
 				return other.run(f, args[0], broker, output)
+			}
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if travel.certificate != "" {
+				return travel.verify(ctx, os.Stdout, f, args[0], fast, output)
 			}
 			targets, script, err := auditTargets(f, args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
 			if broker {
 				b, err := brokerOf(script, other.servers, other.properties)
 				if err != nil {
@@ -72,6 +85,9 @@ func auditCmd() *cobra.Command {
 			if mend.repair {
 				return mend.run(ctx, os.Stdout, f, script, targets, fast, output)
 			}
+			if travel.partition != "" {
+				return travel.export(ctx, os.Stdout, os.Stderr, targets, fast)
+			}
 			return auditAll(ctx, os.Stdout, targets, fast, output, nil)
 		},
 	}
@@ -81,6 +97,7 @@ func auditCmd() *cobra.Command {
 	c.Flags().BoolVar(&broker, "against-broker", false, "compare the offsets with what the topics have: of a statement file's sources, or of --bootstrap-server")
 	mend.add(c)
 	other.add(c)
+	travel.add(c)
 	return c
 }
 

@@ -78,7 +78,8 @@ func TestAuditOutput(t *testing.T) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	for _, args := range [][]string{{"audit", dir, "--columns", "part"}, {"audit", dir, "--repair"}, {"audit", dir, "--against-broker"},
-		{"audit", dir, "--against-broker", "--bootstrap-server", "nothing"}, {"audit", dir, "--output", "xml"}} {
+		{"audit", dir, "--against-broker", "--bootstrap-server", "nothing"}, {"audit", dir, "--export", "x", "--certificate", "y"},
+		{"audit", dir, "--certificate", dir + "/none"}, {"audit", dir, "--export", "x", "--names", "connect"}, {"audit", dir, "--output", "xml"}} {
 		c := rootCmd()
 		c.SetArgs(args)
 		if err := c.Execute(); !errors.As(err, &x) || x.code != exitUsage {

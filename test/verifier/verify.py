@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Verifies a table that Staunch wrote, from the outside: usage verify.py [--fast] TABLE.
+"""Verifies a table that Staunch wrote, from the outside: usage verify.py [--fast] TABLE, or verify.py [--fast] --certificate FILE COPY for the copy
+of one partition, by the certificate that was exported for it.
 
 TABLE is a folder, or a place on HDFS as webhdfs.py says, which is copied to a temporary folder first. Written from docs/design/08-audit.md and the commit protocol alone, for Python 3.8 and later without other packages. Prints one JSON object:
 {"table", "verdict", "jobs": [...], "problems": [{"kind", "what", ...}]}. Exit code 1 if anything is wrong, 2 if the call is.
@@ -758,9 +759,85 @@ class Table:
              'losses': j.losses, 'repaired': j.repaired, 'rows_amended': j.amended_rows, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
 
 
+class Copy:
+    """The copy of one partition, and its certificate."""
+    examine = Job.examine
+
+    def __init__(self, certificate, root, fast):
+        self.root, self.fast, self.table, self.problems = os.path.realpath(root), fast, self, []
+        self.files = self.rows = 0
+        try:
+            with open(certificate, 'rb') as f:
+                self.body = self.parse(f.read())
+        except (OSError, Damaged, ValueError, KeyError, TypeError) as e:
+            self.found('certificate-damaged', repr(e), path=certificate)
+            self.body = None
+
+    def found(self, kind, what, **more):
+        self.problems.append(dict(kind=kind, what=what, **more))
+
+    @staticmethod
+    def parse(b):
+        head = json.loads(b.decode())
+        if head['format'] != 'staunch-certificate' or head['version'] != 1:
+            raise Damaged('another format or version')
+        start = b.index(b'"body":') + len(b'"body":')
+        if hashlib.sha256(b[start:b.rindex(b'}')]).hexdigest() != head['sha256']:
+            raise Damaged('altered')
+        names = set()
+        for f in head['body']['files']:
+            name = f['name']
+            if not name or name.startswith('/') or os.path.normpath(name) != name or name.split('/')[0] == '..' or name in names:
+                raise Damaged('no name of a file below the partition: %r' % name)
+            names.add(name)
+            f['sets'] = [(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []]
+        return head['body']
+
+    def run(self):
+        if self.body is None:
+            return
+        closes = {j['job']: j['accounts_close'] for j in self.body['jobs']}
+        named, extensions, runs = set(), set(), {}
+        for f in self.body['files']:
+            path = os.path.join(self.root, f['name'])
+            named.add(path)
+            extensions.add(os.path.splitext(path)[1])
+            f['foreign'] = not f['sets']
+            _, problem = self.examine(f, path, path)
+            if problem:
+                self.found(*problem, path=path)
+            else:
+                self.files, self.rows = self.files + 1, self.rows + f['rows']
+            if closes.get(f['job']) and f['sets'] and sum(size(r) for _, r in f['sets']) != f['rows']:
+                self.found('account-open', 'rows and offsets of a file differ in number', path=f['name'])
+            for split, r in f['sets'] if closes.get(f['job']) else ():
+                runs.setdefault((f['job'], split, f.get('insert', '')), []).extend((a, b, f['name']) for a, b in r)
+        for (_, split, _), list in runs.items():
+            list.sort()
+            for (_, end, _), (start, _, name) in zip(list, list[1:]):
+                if start < end:
+                    self.found('offsets-twice', '%s: offset %d is in two files' % (split, start), path=name)
+                    break
+        for folder, below, files in os.walk(self.root):
+            links = [d for d in below if os.path.islink(os.path.join(folder, d))]
+            below[:] = [d for d in below if d[0] not in '_.' and d not in links]
+            for name in files + links:
+                path = os.path.join(folder, name)
+                if name[0] not in '_.' and path not in named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions):
+                    self.found('file-foreign', 'the certificate does not name it', path=path)
+
+    def report(self):
+        return {'copy': self.root, 'verdict': 'problems' if self.problems else 'clean', 'fast': self.fast, 'files': self.files, 'rows': self.rows, 'problems': self.problems}
+
+
 def main(args):
     fast = '--fast' in args
     paths = [a for a in args if a != '--fast']
+    if len(paths) == 3 and paths[0] == '--certificate':
+        copy = Copy(paths[1], paths[2], fast)
+        copy.run()
+        print(json.dumps(copy.report(), indent=1))
+        return 1 if copy.problems else 0
     if len(paths) != 1 or paths[0].startswith('-'):
         print(__doc__, file=sys.stderr)
         return 2

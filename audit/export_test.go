@@ -1,0 +1,250 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"staunch/account"
+	"staunch/env"
+	"staunch/fault"
+	"staunch/fs/local"
+)
+
+const exported = "dt=2026-11-02"
+
+// export gives the certificate of a partition, and a copy of its folder.
+func (l *lake) export(partition string) (cert []byte, copy string) {
+	l.t.Helper()
+	_, c, err := Export(context.Background(), &env.Real{}, local.New(), l.root, partition, Options{})
+	l.must(err)
+	var out bytes.Buffer
+	l.must(c.Write(&out))
+	copy = filepath.Join(filepath.Dir(l.root), "copy")
+	l.must(os.CopyFS(copy, os.DirFS(filepath.Join(l.root, partition))))
+	return out.Bytes(), copy
+}
+
+// check holds a copy against a certificate, by both programs.
+func (l *lake) check(cert []byte, copy string) (found []Kind, r *CopyReport) {
+	l.t.Helper()
+	c, err := ReadCertificate(cert)
+	if err != nil {
+		if fault.ClassOf(err) != fault.Damage {
+			l.t.Fatal(err)
+		}
+		found = []Kind{CertificateDamaged}
+	} else {
+		r, err = Copy(context.Background(), &env.Real{}, local.New(), copy, c, Options{})
+		l.must(err)
+		for _, p := range r.Problems {
+			found = append(found, p.Kind)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	file := filepath.Join(filepath.Dir(copy), "certificate.json")
+	l.must(os.WriteFile(file, cert, 0o666))
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if needPython {
+			l.t.Fatal("python3 is missing: install it")
+		}
+		return found, r
+	}
+	out, err := exec.Command(python, verifier, "--certificate", file, copy).Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		l.t.Fatal(err)
+	}
+	var v struct {
+		Verdict  Verdict
+		Files    int64
+		Rows     int64
+		Problems []verifiedProblem
+	}
+	l.parse(string(out), &v)
+	var theirs []Kind
+	for _, p := range v.Problems {
+		theirs = append(theirs, p.Kind)
+	}
+	slices.Sort(theirs)
+	if theirs = slices.Compact(theirs); !slices.Equal(theirs, found) || r != nil && (v.Files != r.Files || v.Rows != r.Rows || v.Verdict != r.Verdict) {
+		l.t.Errorf("the verifier found %+v, the audit %v: %+v", v, found, r)
+	}
+	return found, r
+}
+
+// sign gives a changed certificate a fitting hash.
+func sign(t *testing.T, cert []byte, f func(*Exported)) []byte {
+	t.Helper()
+	c, err := ReadCertificate(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(c)
+	var out bytes.Buffer
+	if err := c.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestExport(t *testing.T) {
+	for _, format := range []string{"json", "parquet"} {
+		for _, c := range []struct {
+			name string
+			do   func(l *lake, cert []byte, copy string) []byte
+			want []Kind
+		}{
+			{name: "as it was"},
+			{name: "file removed", do: func(l *lake, cert []byte, copy string) []byte { l.remove(l.first(copy)); return cert }, want: []Kind{FileMissing}},
+			{name: "file changed", do: func(l *lake, cert []byte, copy string) []byte { l.edit(l.first(copy), flip); return cert }, want: []Kind{FileChanged}},
+			{name: "file cut", do: func(l *lake, cert []byte, copy string) []byte {
+				l.edit(l.first(copy), func(b []byte) []byte { return b[:len(b)/2] })
+				return cert
+			}, want: []Kind{FileChanged}},
+			{name: "file more", do: func(l *lake, cert []byte, copy string) []byte {
+				l.copy(l.first(copy), filepath.Join(copy, "more"+filepath.Ext(l.first(copy))))
+				return cert
+			}, want: []Kind{FileForeign}},
+			{name: "no copy", do: func(l *lake, cert []byte, copy string) []byte { l.remove(copy); return cert }, want: []Kind{FileMissing}},
+			{name: "certificate changed", do: func(l *lake, cert []byte, copy string) []byte { return flip(cert) }, want: []Kind{CertificateDamaged}},
+			{name: "certificate cut", do: func(l *lake, cert []byte, copy string) []byte { return cert[:len(cert)/2] }, want: []Kind{CertificateDamaged}},
+			{name: "certificate of a newer version", do: func(l *lake, cert []byte, copy string) []byte {
+				return bytes.Replace(cert, []byte(`"version":1`), []byte(`"version":2`), 1)
+			}, want: []Kind{CertificateDamaged}},
+			{name: "hostile name", do: func(l *lake, cert []byte, copy string) []byte {
+				return sign(l.t, cert, func(c *Exported) { c.Files[0].Name = "../../" + c.Files[0].Name })
+			}, want: []Kind{CertificateDamaged}},
+			{name: "offsets twice, and forged", do: func(l *lake, cert []byte, copy string) []byte {
+				return sign(l.t, cert, func(c *Exported) {
+					for i := range c.Files[1:] {
+						if f := &c.Files[i+1]; f.Offsets[0].Split == c.Files[0].Offsets[0].Split {
+							f.Offsets, f.Rows = c.Files[0].Offsets, c.Files[0].Rows
+							return
+						}
+					}
+				})
+			}, want: []Kind{FileFooter, OffsetsTwice}},
+		} {
+			t.Run(c.name+"/"+format, func(t *testing.T) {
+				t.Parallel()
+				l := standard(t, format, 2)
+				cert, copy := l.export(exported)
+				if c.do != nil {
+					cert = c.do(l, cert, copy)
+				}
+				found, r := l.check(cert, copy)
+				if format == "json" && strings.HasPrefix(c.name, "offsets twice") && len(found) == 1 { // two files of equally many rows
+					c.want = []Kind{OffsetsTwice}
+				}
+				if !slices.Equal(found, c.want) {
+					t.Errorf("found %v, expected %v\n%+v", found, c.want, r)
+				}
+			})
+		}
+	}
+}
+
+// first is a data file of a copy.
+func (l *lake) first(copy string) string {
+	l.t.Helper()
+	list, err := filepath.Glob(filepath.Join(copy, "part-*"))
+	l.must(err)
+	if len(list) == 0 {
+		l.t.Fatal("the copy has no files")
+	}
+	return list[0]
+}
+
+// TestExportSays: the certificate has exactly the partition's visible files, with the sets of the table's certificates, what was lost, and the chain.
+func TestExportSays(t *testing.T) {
+	l := standard(t, "json", 2)
+	lost := l.lose(true)
+	part := lost.Partition
+	cert, _ := l.export(part)
+	var x struct{ Body Exported }
+	l.parse(string(cert), &x)
+	want := map[string]account.File{}
+	links := []string{}
+	l.history(func(hash string, c account.Certificate) {
+		links = append(links, hash)
+		for _, f := range c.Files {
+			if f.Partition == part && f.Final != lost.Final {
+				want[filepath.Base(f.Final)] = f
+			}
+		}
+	})
+	if len(x.Body.Files) != len(want) || len(x.Body.Lost) != 1 || x.Body.Lost[0].Name != filepath.Base(lost.Final) || !strings.HasPrefix(x.Body.Lost[0].Accepted, "operator ") {
+		t.Errorf("%d files of %d, lost %+v", len(x.Body.Files), len(want), x.Body.Lost)
+	}
+	for _, f := range x.Body.Files {
+		w := want[f.Name]
+		if f.SHA256 != w.SHA256 || f.Length != w.Length || f.Rows != w.Rows || fmt.Sprint(f.Offsets) != fmt.Sprint(w.Offsets) {
+			t.Errorf("%+v, expected %+v", f, w)
+		}
+	}
+	got := []string{}
+	for _, c := range x.Body.Jobs[0].Certificates {
+		got = append(got, c.Certificate)
+	}
+	if !slices.Equal(got, links) || x.Body.Jobs[0].Chain.Certificate != links[len(links)-1] {
+		t.Errorf("certificates %v, expected %v", got, links)
+	}
+	if whole, _ := ReadCertificate(first(l.export("."))); len(whole.Files) != 35 || whole.Committed {
+		t.Errorf("the whole table: %d files, committed %v", len(whole.Files), whole.Committed)
+	}
+}
+
+func first(cert []byte, _ string) []byte { return cert }
+
+// history visits all certificates.
+func (l *lake) history(visit func(hash string, c account.Certificate)) {
+	l.t.Helper()
+	h := &history{ctx: context.Background(), store: local.New(), dir: l.logDir(), visit: func(it item) {
+		if it.entry != nil && it.entry.Kind == account.KindCertificate {
+			var c account.Certificate
+			l.must(json.Unmarshal(it.entry.Body, &c))
+			visit(it.entry.SHA256, c)
+		}
+	}}
+	l.must(h.read())
+}
+
+// TestExportRefused: a partition that a problem concerns gets no certificate; a problem elsewhere is none of its.
+func TestExportRefused(t *testing.T) {
+	l := standard(t, "json", 0)
+	elsewhere := l.file(0, 0).Final
+	if strings.Contains(elsewhere, exported) {
+		elsewhere = l.file(0, 1).Final
+	}
+	l.edit(elsewhere, flip)
+	export := func(partition string) error {
+		_, c, err := Export(context.Background(), &env.Real{}, local.New(), l.root, partition, Options{})
+		if (c == nil) != (err != nil) {
+			t.Errorf("%v with a certificate: %v", err, c != nil)
+		}
+		return err
+	}
+	if err := export(exported); err != nil {
+		t.Error(err)
+	}
+	for _, p := range []string{".", "..", "../x", "dt=none", filepath.Base(filepath.Dir(elsewhere))} {
+		if err := export(p); fault.ClassOf(err) != fault.User {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	l.edit(l.entry(l.nth("done", 0)), flip)
+	if err := export(exported); fault.ClassOf(err) != fault.User {
+		t.Errorf("with a damaged log: %v", err)
+	}
+}
