@@ -157,6 +157,8 @@ type Retention struct {
 	SizeBytes int64
 	// Oldest and Newest are times of the first record and the latest one, zero if they are not known; they are asked for with MaxBytes only.
 	Oldest, Newest time.Time
+	// Skips says why reading goes on, and counts what it skips, if Position is gone; empty: it stops.
+	Skips string
 	// Unknown says why the bounds could not be read, empty if they were: MaxAge and MaxBytes are negative then. NoAnswer says why nothing is
 	// known of the split, empty if something is.
 	Unknown, NoAnswer string

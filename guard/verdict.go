@@ -35,7 +35,9 @@ func (a *Alarms) Judge(w *Window, needs Needs, now time.Time) (Level, string) {
 	switch {
 	case w.Blind:
 		return Warn, w.Unknown
-	case len(w.Gone) > 0:
+	case len(w.Gone) > 0 && !w.Stops():
+		return Warn, fmt.Sprintf("%s; a start skips and counts them (%s)", w.goneText(), w.Gone[0].Skips)
+	case w.Stops():
 		return Fail, w.goneText() + "; a start stops with that, and goes on only with 'properties.auto.offset.reset', which counts them as skipped"
 	case w.Never() && w.Unknown != "":
 		return Warn, w.Unknown + "; how long records stay is not known"

@@ -26,6 +26,8 @@ const (
 type Gone struct {
 	Split    string
 	From, To int64
+	// Skips says why reading goes on behind them and counts them as skipped; empty: it stops.
+	Skips string
 }
 
 // Window is the time that is left to one topic of a source, or to one table.
@@ -75,6 +77,11 @@ func (w *Window) Left(now time.Time) time.Duration {
 		return math.MaxInt64
 	}
 	return max(0, w.Until.Sub(now))
+}
+
+// Stops reports that reading cannot go on from the newest checkpoint.
+func (w *Window) Stops() bool {
+	return slices.ContainsFunc(w.Gone, func(g Gone) bool { return g.Skips == "" })
 }
 
 // Lost counts the offsets that are gone.
@@ -161,7 +168,7 @@ func (w *Window) add(r *connector.Retention, now time.Time, past []sample) {
 		w.unknown(why)
 	}
 	if r.Position < r.Start {
-		w.Gone = append(w.Gone, Gone{r.Split, r.Position, r.Start})
+		w.Gone = append(w.Gone, Gone{Split: r.Split, From: r.Position, To: r.Start, Skips: r.Skips})
 	}
 	behind := max(0, r.End-max(r.Position, r.Start))
 	w.Behind += behind
@@ -207,7 +214,7 @@ func bounds(r *connector.Retention, behind int64, now time.Time, past []sample) 
 			out = append(out, b)
 		}
 	}
-	if unknown(r) != "" {
+	if unknown(r) != "" || len(out) == 0 { // nothing leaves by a rule: does somebody delete records?
 		if b, ok := byStart(r, now, past); ok {
 			out = append(out, b)
 		}
@@ -236,7 +243,7 @@ func bySize(r *connector.Retention, behind int64, now time.Time, past []sample) 
 	return b, true
 }
 
-// byStart: where the rules are not known, the first offset is seen to move.
+// byStart: where the rules are not known, or there are none, the first offset may be seen to move.
 func byStart(r *connector.Retention, now time.Time, past []sample) (bound, bool) {
 	rate := growth(past, func(s sample) int64 { return s.start })
 	if rate <= 0 {

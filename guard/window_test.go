@@ -160,6 +160,17 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestDeleted: a topic that keeps everything, from which somebody deletes.
+func TestDeleted(t *testing.T) {
+	at := func(start int64) look { return look{kept("in-0", 600, start, 1000)} }
+	if w, _ := one(t, time.Minute, at(0), at(0)); !w.Never() {
+		t.Errorf("%+v", w)
+	}
+	if w, now := one(t, time.Minute, at(0), at(300)); w.Left(now) != time.Minute || w.Keeps != 140*time.Second {
+		t.Errorf("%v of %+v", w.Left(now), w)
+	}
+}
+
 // TestBlind: what does not answer is not taken for safe, and its history stays.
 func TestBlind(t *testing.T) {
 	r := kept("in-0", 600, 0, 1000)
@@ -238,14 +249,14 @@ func TestAlarms(t *testing.T) {
 		{w(5 * time.Minute), Worse},
 		{w(0), Worse},
 		{w(0), Same},
-		{w(0, Gone{"in-0", 3, 5}), Worse},
-		{w(0, Gone{"in-0", 3, 5}), Same},
-		{w(0, Gone{"in-0", 3, 9}), Worse},
+		{w(0, Gone{Split: "in-0", From: 3, To: 5}), Worse},
+		{w(0, Gone{Split: "in-0", From: 3, To: 5}), Same},
+		{w(0, Gone{Split: "in-0", From: 3, To: 9}), Worse},
 		{&Window{Table: "src", Topic: "in", Blind: true}, Same},
-		{w(90*time.Minute, Gone{"in-0", 3, 9}), Same}, // what is gone stays gone
+		{w(90*time.Minute, Gone{Split: "in-0", From: 3, To: 9}), Same}, // what is gone stays gone
 		{w(32 * time.Minute), Eased},
 		{w(32 * time.Minute), Same},
-		{w(time.Minute, Gone{"in-0", 3, 9}), Raised},
+		{w(time.Minute, Gone{Split: "in-0", From: 3, To: 9}), Raised},
 		{&Window{Table: "src", Topic: "in"}, Eased}, // kept for ever now
 		{&Window{Table: "src", Topic: "in"}, Same},
 	} {
@@ -272,6 +283,10 @@ func TestJudge(t *testing.T) {
 		return w
 	}
 	gone, _ := one(t, 0, look{aged(kept("in-0", 1, 5, 9), time.Hour, 0)})
+	past := aged(kept("in-0", 1, 5, 9), time.Hour, 0)
+	past.Skips = "by order"
+	skips, _ := one(t, 0, look{past})
+	mixed, _ := one(t, 0, look{past, aged(kept("in-1", 1, 5, 9), time.Hour, 0)})
 	never, _ := one(t, 0, look{kept("in-0", 1, 0, 9)})
 	compacted := kept("in-0", 1, 0, 9)
 	compacted.Compacted = true
@@ -289,6 +304,8 @@ func TestJudge(t *testing.T) {
 		"needs":     {ret(14*time.Minute, 4*time.Minute), Warn, "start the job"},
 		"too short": {ret(10*time.Minute, 0), Warn, "one checkpoint that fails takes up to 11m 10s (interval 10s + time-out 10m + wait before a restart 1m)"},
 		"gone":      {gone, Fail, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4)"},
+		"skips":     {skips, Warn, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4); a start skips and counts them (by order)"},
+		"mixed":     {mixed, Fail, "8 offsets"},
 		"never":     {never, Pass, "nothing leaves"},
 		"compact":   {compact, Pass, "counted as gaps"},
 		"unknown":   {unknown, Warn, "grant DESCRIBE_CONFIGS"},
@@ -306,7 +323,7 @@ func TestJudge(t *testing.T) {
 func TestGoneText(t *testing.T) {
 	var gone []Gone
 	for i := range int64(11) {
-		gone = append(gone, Gone{"in-" + string(rune('a'+i)), 10, 11 + i})
+		gone = append(gone, Gone{Split: "in-" + string(rune('a'+i)), From: 10, To: 11 + i})
 	}
 	if got := GoneText(gone); !strings.HasPrefix(got, "66 offsets") || !strings.Contains(got, "in-b from 10 to 11 (2)") || !strings.HasSuffix(got, "and 3 more partitions") {
 		t.Error(got)

@@ -291,6 +291,8 @@ func (w *windows) tell(x guard.Window, what string, now time.Time) {
 	case change == guard.Same:
 	case change == guard.Eased:
 		w.j.log.Info("loss window: enough time is left again", args...)
+	case len(x.Gone) > 0 && !x.Stops():
+		w.j.log.Warn("loss window: offsets that are not committed have left the topic; what was not read yet is skipped and counted", args...)
 	case len(x.Gone) > 0:
 		w.j.log.Error("loss window: offsets that are not committed have left the topic; the newest checkpoint cannot be gone on from any more", args...)
 	case x.Kind == guard.Files:

@@ -88,6 +88,12 @@ func (e *expiry) Look(splits []connector.Split) ([]connector.Retention, error) {
 			return nil, err
 		}
 		out[i] = connector.Retention{Split: s.ID, Topic: p.topic, Position: s.Position, MaxAge: -1, MaxBytes: -1, SizeBytes: -1}
+		switch {
+		case e.src.reset != "":
+			out[i].Skips = fmt.Sprintf("'properties.auto.offset.reset' = '%s'", e.src.reset)
+		case p.state.Earliest:
+			out[i].Skips = "it begins at the earliest offset"
+		}
 		parts[i] = &aging{out: &out[i], topic: p.topic, partition: p.partition}
 		if e.src.bounded() {
 			parts[i].stop = p.state.Stop
@@ -112,13 +118,14 @@ func (e *expiry) Look(splits []connector.Split) ([]connector.Retention, error) {
 	return out, nil
 }
 
-// bounds asks for the first and the last offset.
+// bounds asks for the first and the last offset. Records of transactions that are still open count, whatever the isolation level: retention takes
+// them as well.
 func (e *expiry) bounds(ctx context.Context, parts []*aging) error {
-	starts, err := e.list(ctx, parts, 0, func(*aging) int64 { return atStart })
+	starts, err := e.list(ctx, parts, func(*aging) int64 { return atStart })
 	if err != nil {
 		return err
 	}
-	ends, err := e.list(ctx, parts, e.src.limits.isolation, func(*aging) int64 { return atEnd })
+	ends, err := e.list(ctx, parts, func(*aging) int64 { return atEnd })
 	if err != nil {
 		return err
 	}
@@ -195,7 +202,7 @@ func (e *expiry) greatest(ctx context.Context, parts []*aging) error {
 		if len(open) == 0 {
 			return nil
 		}
-		answers, err := e.list(ctx, open, 0, func(p *aging) int64 { return p.past + (p.next-p.past+1)/2 })
+		answers, err := e.list(ctx, open, func(p *aging) int64 { return p.past + (p.next-p.past+1)/2 })
 		if err != nil {
 			return err
 		}
@@ -250,7 +257,7 @@ func (e *expiry) sizes(ctx context.Context, parts []*aging) {
 		})
 	}
 	for _, at := range []int64{firstTime, atNewest} {
-		answers, err := e.list(ctx, sized, 0, func(*aging) int64 { return at })
+		answers, err := e.list(ctx, sized, func(*aging) int64 { return at })
 		for i, p := range sized {
 			if err != nil || answers[i].err != nil || answers[i].offset < 0 || answers[i].millis < 0 {
 				continue
@@ -271,9 +278,9 @@ type listed struct {
 }
 
 // list asks the leaders for offsets by time, all partitions at once. The error is about all of them.
-func (e *expiry) list(ctx context.Context, parts []*aging, isolation int8, at func(*aging) int64) ([]listed, error) {
+func (e *expiry) list(ctx context.Context, parts []*aging, at func(*aging) int64) ([]listed, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID, req.IsolationLevel = -1, isolation
+	req.ReplicaID = -1
 	where := map[string]int{}
 	out := make([]listed, len(parts))
 	index := make(map[string]int, len(parts))

@@ -134,7 +134,13 @@ func TestExpiryMoved(t *testing.T) {
 	if _, err := b.adm.DeleteRecords(context.Background(), before); err != nil {
 		t.Fatal(err)
 	}
-	if r := look(t, b.source([]connector.Column{valueColumn}, "topic", "in"), 1)[0]; r.Start != 3 || r.Position != 1 || r.End != 5 {
+	if r := look(t, b.source([]connector.Column{valueColumn}, "topic", "in"), 1)[0]; r.Start != 3 || r.Position != 1 || r.End != 5 || !strings.Contains(r.Skips, "earliest") {
+		t.Errorf("a partition of which nothing was read yet: %+v", r)
+	}
+	if r := look(t, b.source([]connector.Column{valueColumn}, "topic", "in", "scan.startup.mode", "timestamp", "scan.startup.timestamp-millis", "0"), 1)[0]; r.Start != 3 || r.Skips != "" {
+		t.Errorf("%+v", r)
+	}
+	if r := look(t, b.source([]connector.Column{valueColumn}, "topic", "in", "properties.auto.offset.reset", "latest"), 1)[0]; !strings.Contains(r.Skips, "= 'latest'") {
 		t.Errorf("%+v", r)
 	}
 	s := b.source([]connector.Column{valueColumn}, "topic", "in", "scan.bounded.mode", "specific-offsets", "scan.bounded.specific-offsets", "partition:0,offset:4;partition:1,offset:0")
