@@ -25,6 +25,7 @@ type foreignFlags struct {
 	servers, topic, group                          string
 	complete                                       bool
 	properties                                     []string
+	from                                           int64
 }
 
 func (f *foreignFlags) add(c *cobra.Command) {
@@ -34,6 +35,7 @@ func (f *foreignFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.format, "format", "", "with --columns: parquet, json or csv; each file says it itself if this is left out")
 	c.Flags().BoolVar(&f.header, "csv-header", false, "with --columns: CSV files have a first row of names; else --columns are numbers from 1 on")
 	c.Flags().StringVar(&f.delimiter, "csv-delimiter", ",", "with --columns: what separates fields of CSV files, one byte")
+	c.Flags().Int64Var(&f.from, "from", -1, "with --columns or --names: the offset at which every partition must begin; -1 if that is not known")
 	c.Flags().StringVar(&f.servers, "bootstrap-server", "", "with --columns or --names and --against-broker: the brokers, host:port")
 	c.Flags().StringVar(&f.topic, "topic", "", "with --columns: the topic of all rows")
 	c.Flags().StringVar(&f.group, "group", "", "with --against-broker: the consumer group of the table's writer; what it has committed must be in the table")
@@ -46,7 +48,7 @@ func (f *foreignFlags) wanted() bool { return f.columns != "" || f.names != "" }
 
 // options checks the flags.
 func (f *foreignFlags) options(broker bool) (foreign.Options, error) {
-	o := foreign.Options{Topic: f.topic, Group: f.group, Complete: f.complete, Format: foreign.Format(f.format), CSV: foreign.CSV{Header: f.header}}
+	o := foreign.Options{Topic: f.topic, Group: f.group, Complete: f.complete, Format: foreign.Format(f.format), CSV: foreign.CSV{Header: f.header}, From: f.from}
 	usage := func(format string, args ...any) (foreign.Options, error) {
 		return o, &exitError{exitUsage, fmt.Errorf(format, args...)}
 	}
@@ -125,6 +127,19 @@ func writeForeign(out io.Writer, r *foreign.Report, output string) error {
 	}
 	if n := r.Count(); n > 0 {
 		return &exitError{exitFailed, fmt.Errorf("audit: problems found: %d", n)}
+	}
+	return nil
+}
+
+// check refuses flags that mean nothing without --columns or --names.
+func (f *foreignFlags) check(c *cobra.Command) error {
+	if f.wanted() {
+		return nil
+	}
+	for _, name := range []string{"topic-column", "format", "csv-header", "csv-delimiter", "topic", "group", "complete", "from"} {
+		if c.Flags().Changed(name) {
+			return &exitError{exitUsage, fmt.Errorf("--%s goes with --columns or --names: a table that Staunch writes is proven by its own log", name)}
+		}
 	}
 	return nil
 }
