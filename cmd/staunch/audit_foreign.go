@@ -89,30 +89,39 @@ func (f *foreignFlags) options(broker bool) (foreign.Options, error) {
 	return o, nil
 }
 
-// run audits the table at path.
+// run audits the table at path and writes the report.
 func (f *foreignFlags) run(s *scriptFlags, path string, broker bool, output string) error {
-	o, err := f.options(broker)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, err := f.audit(ctx, s, path, broker)
 	if err != nil {
 		return err
 	}
+	return writeForeign(os.Stdout, r, output)
+}
+
+// audit audits the table at path.
+func (f *foreignFlags) audit(ctx context.Context, s *scriptFlags, path string, broker bool) (*foreign.Report, error) {
+	o, err := f.options(broker)
+	if err != nil {
+		return nil, err
+	}
 	store, root, err := s.stores().Resolve(path)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return nil, &exitError{exitUsage, err}
 	}
 	if broker {
 		o.Broker, err = kafka.NewInspector(f.servers, f.properties)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return nil, &exitError{exitUsage, err}
 		}
 		defer o.Broker.Close()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	r, err := foreign.Table(ctx, &env.Real{}, store, root, o)
 	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(store, root), err)}
+		return nil, &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(store, root), err)}
 	}
-	return writeForeign(os.Stdout, r, output)
+	return r, nil
 }
 
 func writeForeign(out io.Writer, r *foreign.Report, output string) error {
@@ -131,9 +140,14 @@ func writeForeign(out io.Writer, r *foreign.Report, output string) error {
 	return nil
 }
 
-// check refuses flags that mean nothing without --columns or --names.
+// check refuses flags that mean nothing without --columns or --names, or with them.
 func (f *foreignFlags) check(c *cobra.Command) error {
 	if f.wanted() {
+		for _, name := range []string{"fast", "repair"} {
+			if c.Flags().Changed(name) {
+				return &exitError{exitUsage, fmt.Errorf("--%s goes with tables that Staunch writes: of those of other tools there is no record of what they should be", name)}
+			}
+		}
 		return nil
 	}
 	for _, name := range []string{"topic-column", "format", "csv-header", "csv-delimiter", "topic", "group", "complete", "from"} {
