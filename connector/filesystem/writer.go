@@ -63,6 +63,7 @@ type writer struct {
 	checked   map[string]bool
 	lastCheck time.Time
 	buffers   [][]byte
+	most      peaks
 	// replaces is the lost file that is written again, nil in a job.
 	replaces *account.File
 }
@@ -92,6 +93,7 @@ func (s *sink) NewWriter(ctx connector.Context) (connector.Writer, error) {
 	if ctx.Traced != nil {
 		w.store = ctx.Traced(s.store)
 	}
+	w.most.register(ctx.Metrics.With("table", s.name))
 	if s.cleanup && ctx.Leftovers != nil {
 		w.sweep = func(folder string) { s.sweep(ctx, w.store, w.wait, folder) }
 	}
@@ -390,6 +392,7 @@ func (w *writer) Prepare(id account.CheckpointID) ([]connector.Committable, func
 			return nil, nil, err
 		}
 	}
+	w.most.tell()
 	w.parts.clear()
 	out, left := w.done, w.left
 	w.done, w.left = nil, durability{}
@@ -427,6 +430,7 @@ func (w *writer) SizeBytes() (n int64) {
 	for _, b := range w.buffers {
 		n += int64(cap(b))
 	}
+	w.most.see(len(w.open), n)
 	return n
 }
 
