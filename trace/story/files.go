@@ -18,6 +18,7 @@ type State string
 // The states.
 const (
 	Visible    State = "visible"    // readers of the table see it
+	Repaired   State = "repaired"   // lost, and written again: readers see its rows
 	Pending    State = "pending"    // promised, and on its way
 	Lost       State = "lost"       // a commit found it in neither place
 	Gone       State = "gone"       // it was visible and is not there any more
@@ -48,8 +49,39 @@ type File struct {
 	State    State     `json:"state"`
 	// Accepted: a person let the job go on without it.
 	Accepted bool `json:"accepted,omitempty"`
+	// Repairs of it that were begun, in order.
+	Repairs []Repair `json:"repairs,omitempty"`
 
 	file *account.File
+}
+
+// Repair is one repair of a lost file.
+type Repair struct {
+	// Entry is its number in the table's log.
+	Entry  int64     `json:"entry"`
+	Who    string    `json:"who"`
+	Why    string    `json:"why,omitempty"`
+	Time   time.Time `json:"time"`
+	Staged string    `json:"staged"`
+	Length int64     `json:"length"`
+}
+
+// repaired tells whether what stands at the final place with this size is a replacement.
+func (f *File) repaired(tb Table, size int64) bool {
+	for _, r := range f.Repairs {
+		if r.Length != size {
+			continue
+		}
+		if _, waits, known := exists(tb.Store, r.Staged); known && !waits {
+			return true
+		}
+	}
+	return false
+}
+
+// asked reports whether what took the file is to be found: of one that was written again too, if it was asked for.
+func (f *File) asked(q *Query) bool {
+	return f.missing() || f.State == Repaired && (q.Path != "" || q.Prefix != "" || q.Record != nil || q.Checkpoint != 0)
 }
 
 // missing reports whether the file is not where it should be.
@@ -66,6 +98,9 @@ func fileOf(tb Table, c *commit.Recorded, i int) File {
 	f := &c.Files[i]
 	out := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Pending: f.Pending, Final: f.Final, Partition: f.Partition, Checkpoint: c.Checkpoint, Epoch: c.Epoch,
 		Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: c.Time, Accepted: len(c.Accepted) > 0, file: f}
+	for _, r := range c.Repairs(f.Final) {
+		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
+	}
 	if len(f.Offsets) > 0 {
 		out.Offsets = map[string]string{}
 		for _, o := range f.Offsets {
@@ -105,6 +140,9 @@ func (f *File) look(tb Table, c *commit.Recorded) {
 	switch {
 	case !known:
 		f.State = Uncertain
+		return
+	case there && f.repaired(tb, size):
+		f.State = Repaired
 		return
 	case there && size == f.Length:
 		f.State = Visible

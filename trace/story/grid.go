@@ -41,6 +41,8 @@ type Cell struct {
 	Pending int `json:"pending,omitempty"`
 	Lost    int `json:"lost,omitempty"`
 	Gone    int `json:"gone,omitempty"`
+	// Repaired were lost and are written again.
+	Repaired int `json:"repaired,omitempty"`
 }
 
 // String is "wrote nothing" for an empty cell.
@@ -49,7 +51,7 @@ func (c Cell) String() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{c.Lost, "LOST"}, {c.Gone, "GONE"}, {c.Renamed, "renamed"}, {c.Skipped, "skipped"}, {c.Pending, "pending"}, {c.Created, "created"}} {
+	}{{c.Lost, "LOST"}, {c.Gone, "GONE"}, {c.Repaired, "repaired"}, {c.Renamed, "renamed"}, {c.Skipped, "skipped"}, {c.Pending, "pending"}, {c.Created, "created"}} {
 		if x.n == 0 {
 			continue
 		}
@@ -89,6 +91,8 @@ func (t *teller) grid(tb Table, c *commit.Recorded, files []File) Grid {
 			x.Lost++
 		case f.State == Gone:
 			x.Gone++
+		case f.State == Repaired:
+			x.Repaired++
 		case f.Verdict == account.Skipped:
 			x.Skipped++
 		case f.Verdict == "" && f.State != Visible:

@@ -131,7 +131,7 @@ func (t *teller) causes() {
 	}
 	for i := range t.out.Files {
 		f := &t.out.Files[i]
-		if !f.missing() {
+		if !f.asked(&t.Query) {
 			continue
 		}
 		if len(t.out.Causes) == maxCauses {
@@ -139,8 +139,11 @@ func (t *teller) causes() {
 			return
 		}
 		c := t.cause(f)
+		if f.State == Repaired {
+			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/repair.md", "its rows are back")
+		}
 		if f.Checkpoint == 0 { // no log of staunch has its offsets
-			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/lost-file.md", "its rows must come from their source again")
+			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/repair.md", "its rows must come from their source again")
 		}
 		t.out.Causes = append(t.out.Causes, c)
 	}
@@ -217,7 +220,7 @@ func (t *teller) readAudit() error {
 	ours := map[key]bool{}
 	for i := range t.entries {
 		e := &t.entries[i]
-		if cmd := auditCmd[e.Op]; cmd != "" && e.Outcome == trace.OK && e.Op != trace.Append {
+		if cmd := auditCmd[e.Op]; cmd != "" && e.As == "" && e.Outcome == trace.OK && e.Op != trace.Append {
 			ours[key{cmd, bare(e.Path)}] = true
 			if cmd != "mkdirs" { // made again and again
 				seen = append(seen, namenode.Seen{Cmd: cmd, Src: bare(e.Path), Begin: at(e.Record.Time), Took: e.Took})
@@ -285,6 +288,10 @@ func (t *teller) collect() {
 		add(f.Pending)
 		add(f.Final)
 		t.names[f.Pending], t.names[f.Final] = f, f
+		for _, r := range f.Repairs {
+			add(r.Staged)
+			t.names[r.Staged] = f
+		}
 	}
 	if p := bare(t.Query.Path); p != "" {
 		add(strings.TrimRight(p, "/"))

@@ -132,7 +132,7 @@ func colourOf(s string) string {
 	switch {
 	case strings.HasPrefix(s, "LOST"), strings.HasPrefix(s, "GONE"), s == string(Lost), s == string(Gone):
 		return red
-	case strings.HasPrefix(s, "skipped"), strings.HasPrefix(s, "pending"), strings.HasPrefix(s, "superseded"), s == string(Uncertain):
+	case strings.HasPrefix(s, "skipped"), strings.HasPrefix(s, "pending"), strings.HasPrefix(s, "superseded"), strings.HasPrefix(s, string(Repaired)), s == string(Uncertain):
 		return yellow
 	case strings.HasPrefix(s, "renamed"), s == string(Visible):
 		return green
@@ -194,7 +194,7 @@ func last(all []string) string {
 const maxFiles = 40
 
 func (t *text) files() {
-	if len(t.s.Files) == 0 || t.s.Query.Checkpoint != 0 && !slices.ContainsFunc(t.s.Files, func(f File) bool { return f.missing() }) {
+	if len(t.s.Files) == 0 || t.s.Query.Checkpoint != 0 && !slices.ContainsFunc(t.s.Files, func(f File) bool { return f.asked(&t.s.Query) }) {
 		return
 	}
 	for i := range t.s.Files {
@@ -203,7 +203,7 @@ func (t *text) files() {
 			fmt.Fprintf(t, "and %d more files\n", len(t.s.Files)-i)
 			break
 		}
-		if t.s.Query.Checkpoint != 0 && !f.missing() {
+		if t.s.Query.Checkpoint != 0 && !f.asked(&t.s.Query) {
 			continue
 		}
 		state := string(f.State)
@@ -225,6 +225,13 @@ func (t *text) files() {
 		fmt.Fprintf(t, "\n  written as %s\n", t.short(f.Pending))
 		for _, split := range slices.Sorted(maps.Keys(f.Offsets)) {
 			fmt.Fprintf(t, "  %s offsets %s\n", split, shortened(f.Offsets[split]))
+		}
+		for _, r := range f.Repairs {
+			fmt.Fprintf(t, "  written again by %s %s, entry %d of the table's log", r.Who, stamp(r.Time), r.Entry)
+			if r.Why != "" {
+				fmt.Fprintf(t, " (%s)", r.Why)
+			}
+			fmt.Fprintln(t)
 		}
 	}
 	fmt.Fprintln(t)

@@ -104,6 +104,8 @@ func fileText(f *File) string {
 	switch f.State {
 	case Visible:
 		return "it is in " + f.Final
+	case Repaired:
+		return "its file was lost and written again: " + f.Final
 	case Pending:
 		return "it is in a file that is on its way: " + f.Pending
 	case Lost:
