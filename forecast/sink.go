@@ -144,9 +144,9 @@ func (j *judge) zones(s *Sink, src *Source) {
 	t := s.Sample.Times
 	switch into := src.Sample.Event.Sub(t.Newest); {
 	case into > t.Length+clockSlack:
-		j.add("partition-shift", Fail, what, "set '"+KeyZone+"' to the zone of the partition values", "the watermark is %s behind the start of the newest partition, which is %s long: it would be declared complete %s too early", span(into), span(t.Length), span(into-t.Length))
+		j.add("partition-shift", Fail, what, "set '"+KeyZone+"' to the zone of the partition values", "the watermark stands %s after the start of the newest partition, which is %s long: it would be declared complete %s too early", span(into), span(t.Length), span(into-t.Length))
 	case into < -clockSlack:
-		j.add("partition-shift", Warn, what, "set '"+KeyZone+"' to the zone of the partition values", "the newest partition begins %s after the watermark: partitions would be declared complete that much too late", span(-into))
+		j.add("partition-shift", Warn, what, "set '"+KeyZone+"' to the zone of the partition values", "the newest partition begins %s after the watermark: partitions would be declared complete so much too late", span(-into))
 	}
 }
 
