@@ -73,6 +73,8 @@ func (m *many) Open(p string) (fs.Reader, error) {
 // text is an open file in memory.
 type text struct{ *strings.Reader }
 
+func newReader(b []byte) *strings.Reader { return strings.NewReader(string(b)) }
+
 func (text) Close() error { return nil }
 
 // TestManyFiles: 200,000 files in one folder, of which three have a fault, are read one by one and never held as a list.

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""flink_silent_loss.py TOPIC RECORDS [--hdfs]
+"""flink_silent_loss.py TOPIC RECORDS [--hdfs] [--more]
 What real Flink does when a pending file vanishes between a savepoint and its commit (a TTL, a late delete, a hand).
 An unbounded Kafka -> Parquet job takes a savepoint (which does not commit), is cancelled, loses one of its pending files,
 and is restored from the savepoint. Needs kafka.sh and flink.sh started, the topic of gen_events, and duckdb (install.sh's venv).
 With --hdfs the table is on hdfs.sh's name service, which was started before flink.sh; else on the local disk.
+With --more as many records are committed before and after, so that the lost ones are in the middle; GEN_EVENTS is the generator's binary.
+The table stays; its place is in the last line.
 """
 import os, shutil, subprocess, sys, tempfile, time
 import duckdb
 from run_sql import JM, KAFKA, RUN, Gateway, http
 from verify import committed, webhdfs
 
-HDFS = "--hdfs" in sys.argv
-TOPIC, N = [a for a in sys.argv[1:] if a != "--hdfs"]
-N = int(N)
+HDFS, MORE = "--hdfs" in sys.argv, "--more" in sys.argv
+TOPIC, N = [a for a in sys.argv[1:] if a[0] != "-"]
+N, PARTITIONS = int(N), 4
 WORK = RUN + "/silent-loss"
 OUT = f"hdfs://testbed/silent-loss-{os.getpid()}" if HDFS else WORK + "/out"
 
@@ -69,11 +71,37 @@ def cancel(job):
     wait(f"{JM}/jobs/{job}", lambda r: r["state"] == "CANCELED")
 
 
+def read(job):
+    """Waits until the job has read N records since it was started."""
+    wait(f"{JM}/jobs/{job}", lambda r: r["state"] == "RUNNING" and max(v["metrics"]["read-records"] for v in r["vertices"]) >= N)
+
+
+def more(times):
+    """Adds N records behind those that were added before."""
+    subprocess.run([os.environ["GEN_EVENTS"], "-brokers", KAFKA, "-topic", TOPIC, "-records", str(N), "-partitions", str(PARTITIONS),
+                    "-first-seq", str(times * N // PARTITIONS)], check=True, stdout=subprocess.DEVNULL)
+
+
+def settled(paths):
+    """Waits until none of these files is pending any more: a commit comes after its checkpoint is done."""
+    for _ in range(300):
+        if not paths & {p for _, p in pending()}:
+            return
+        time.sleep(0.2)
+    sys.exit(f"still pending: {sorted(paths)}")
+
+
 shutil.rmtree(WORK, ignore_errors=True)
 os.makedirs(WORK + "/out")
 job = start()
-wait(f"{JM}/jobs/{job}", lambda r: r["state"] == "RUNNING" and max(v["metrics"]["read-records"] for v in r["vertices"]) >= N)
-time.sleep(5)
+read(job)
+total = N
+if MORE:
+    trigger(job, "checkpoints", {})
+    settled({p for _, p in pending()})
+    more(1)
+    wait(f"{JM}/jobs/{job}", lambda r: max(v["metrics"]["read-records"] for v in r["vertices"]) >= 2 * N)
+    total = 3 * N
 save = trigger(job, "savepoints", {"target-directory": f"file://{WORK}/savepoints", "cancel-job": False})["location"]
 cancel(job)
 files = pending()
@@ -82,9 +110,12 @@ print(f"pending files: {len(files)} - removing {victim.rsplit('/', 1)[1]} ({size
 remove(victim)
 job = start(save)
 wait(f"{JM}/jobs/{job}", lambda r: r["state"] != "CREATED" and all(v["status"] == "RUNNING" for v in r["vertices"]))
-time.sleep(10)
+if MORE:
+    more(2)
+    read(job)
 trigger(job, "checkpoints", {})
-time.sleep(5)
+settled({p for _, p in files} - {victim})
+settled({p for _, p in pending()})
 state = http(f"{JM}/jobs/{job}")["state"]
 errors = http(f"{JM}/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
 for e in errors[:3]:
@@ -92,4 +123,5 @@ for e in errors[:3]:
 if state == "RUNNING":
     cancel(job)
 rows = visible_rows()
-print(f"job {state}, exceptions {len(errors)}, {rows} of {N} rows visible, {N - rows} lost")
+print(f"job {state}, exceptions {len(errors)}, {rows} of {total} rows visible, {total - rows} lost")
+print(f"table {OUT}")
