@@ -57,6 +57,7 @@ type lake struct {
 	table  *commit.Table
 	owner  commit.Owner
 	every  int
+	join   int
 	close  bool
 	id     account.CheckpointID
 	expect account.ChainEnd
@@ -109,7 +110,7 @@ func (l *lake) begin(epoch account.Epoch) {
 }
 
 func (l *lake) open() {
-	l.table = commit.Open(&env.Real{}, lazy{local.New()}, l.root, l.owner, commit.Variant{SegmentEvery: l.every}, slog.New(slog.DiscardHandler))
+	l.table = commit.Open(&env.Real{}, lazy{local.New()}, l.root, l.owner, commit.Variant{SegmentEvery: l.every, JoinArchives: l.join}, slog.New(slog.DiscardHandler))
 	if err := l.table.Refresh(); err != nil {
 		l.t.Fatal(err)
 	}

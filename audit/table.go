@@ -40,8 +40,11 @@ func Export(ctx context.Context, e env.Env, store fs.FS, root, partition string,
 	if partition == ".." || strings.HasPrefix(partition, "../") {
 		return nil, nil, fault.Userf("%q is no partition of the table", partition)
 	}
-	x := newExporter(path.Clean(root), partition)
-	t, err := audit(ctx, e, store, root, opts, x)
+	var x *exporter
+	t, err := again(func() (*table, error) {
+		x = newExporter(path.Clean(root), partition)
+		return audit(ctx, e, store, root, opts, x)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,11 +54,25 @@ func Export(ctx context.Context, e env.Env, store fs.FS, root, partition string,
 
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
 func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
-	t, err := audit(ctx, e, store, root, opts, nil)
+	t, err := again(func() (*table, error) { return audit(ctx, e, store, root, opts, nil) })
 	if err != nil {
 		return nil, err
 	}
 	return t.rep, nil
+}
+
+// again repeats an audit that found problems while files were taken out of the table, by a rewind or an amend: what it judged may be over.
+func again(audit func() (*table, error)) (*table, error) {
+	for try := 0; ; try++ {
+		t, err := audit()
+		if err != nil || !t.changed || t.rep.Verdict != Wrong {
+			return t, err
+		}
+		if try == 2 {
+			t.rep.Notes = append(t.rep.Notes, "files were taken out of the table, by a rewind or an amend, each time while it was read: what is missing may be that; audit again")
+			return t, nil
+		}
+	}
 }
 
 func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Options, x *exporter) (*table, error) {
@@ -116,6 +133,8 @@ type table struct {
 	files *files
 	// promises are what the jobs' logs say.
 	promises []*promise
+	// changed: behind what was judged, a log has an entry that takes files out of the table.
+	changed bool
 }
 
 type jobLog struct {
@@ -162,9 +181,11 @@ func (t *table) walk(opts Options) error {
 		return err
 	}
 	for _, l := range t.logs {
-		if err := l.later(t.named, t.files); err != nil {
+		changed, err := l.later(t.named, t.files)
+		if err != nil {
 			return err
 		}
+		t.changed = t.changed || changed
 		w.older = w.older || l.judge.older
 		for p, committed := range l.judge.parts {
 			w.parts[p] = w.parts[p] || committed
@@ -180,8 +201,8 @@ func (t *table) walk(opts Options) error {
 	return w.report(t.rep, opts.Success != "")
 }
 
-// later takes in the names of what was appended since the log was judged.
-func (l *jobLog) later(named names, x *files) error {
+// later takes in the names of what was appended since the log was judged, and reports whether that takes files out of the table.
+func (l *jobLog) later(named names, x *files) (changed bool, err error) {
 	h := *l.history
 	h.limit = 0
 	h.visit = func(it item) {
@@ -189,6 +210,8 @@ func (l *jobLog) later(named names, x *files) error {
 			return // it is judged by the next audit
 		}
 		switch it.entry.Kind {
+		case account.KindSupersede, account.KindRewound:
+			changed = true
 		case account.KindCertificate:
 			var c account.Certificate
 			if json.Unmarshal(it.entry.Body, &c) != nil {
@@ -204,6 +227,7 @@ func (l *jobLog) later(named names, x *files) error {
 			}
 		case account.KindAmend:
 			var a account.Amend
+			changed = true
 			if json.Unmarshal(it.entry.Body, &a) == nil {
 				for i := range a.Added {
 					named.add(l.judge.now(a.Added[i].Final))
@@ -218,7 +242,8 @@ func (l *jobLog) later(named names, x *files) error {
 			}
 		}
 	}
-	return h.read()
+	err = h.read()
+	return changed, err
 }
 
 // copies reads the logs once more, for the originals of foreign files.

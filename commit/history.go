@@ -51,8 +51,7 @@ type history struct {
 	dir      string
 	archives []account.Archive
 	live     []log.Entry
-	// readErr is what ended the reading of live, segment the newest segment's number.
-	readErr error
+	// segment is the newest segment's number.
 	segment int64
 	mended  Mended
 	visit   func(*Recorded) error
@@ -67,14 +66,14 @@ type history struct {
 func (h *history) open(e env.Env) error {
 	var live []log.Entry
 	live, h.unread = log.Open(e, h.store, h.dir, ".staunch").Read()
-	h.live = live
+	h.env, h.live, h.archives, h.segment = e, live, nil, 0
 	for i, x := range live {
 		if x.Kind == account.KindSegment {
 			var g account.Segment
 			if err := decode(x, &g); err != nil {
 				return err
 			}
-			h.archives, h.live = g.Archives, live[i:]
+			h.archives, h.segment, h.live = g.Archives, x.N, live[i:]
 		}
 	}
 	return nil
@@ -82,23 +81,6 @@ func (h *history) open(e env.Env) error {
 
 // trouble is what could not be read.
 func (h *history) trouble() error { return errors.Join(h.damage, h.unread) }
-
-// list reads the log's own entries.
-func (h *history) list() error {
-	h.archives, h.segment = nil, 0
-	h.live, h.readErr = log.Open(h.env, h.store, h.dir, ".staunch").Read()
-	all := h.live
-	for i, x := range all {
-		if x.Kind == account.KindSegment {
-			var g account.Segment
-			if err := decode(x, &g); err != nil {
-				return err
-			}
-			h.archives, h.segment, h.live = g.Archives, x.N, all[i:]
-		}
-	}
-	return nil
-}
 
 // each gives all entries, archived ones first. An archive that cannot be read is left out from there on, and kept in damage.
 func (h *history) each(f func(log.Entry) error) error {
@@ -119,7 +101,7 @@ func (h *history) each(f func(log.Entry) error) error {
 		b, err := fs.ReadFile(h.store, p)
 		if errors.Is(err, fs.ErrNotExist) {
 			old := h.segment
-			if err := h.list(); err != nil {
+			if err := h.open(h.env); err != nil {
 				return err
 			}
 			if h.segment > old { // a running job has joined archives meanwhile

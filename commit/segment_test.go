@@ -182,6 +182,40 @@ func TestJoinedLevels(t *testing.T) {
 	}
 }
 
+// busy is a store in which a job goes on each time somebody opens an archive, up to a number of times.
+type busy struct {
+	fs.FS
+	left int
+	goes func()
+}
+
+func (b *busy) Open(p string) (fs.Reader, error) {
+	if strings.HasPrefix(path.Base(p), "archive-") && b.left > 0 {
+		b.left--
+		b.goes()
+	}
+	return b.FS.Open(p)
+}
+
+// TestJoinedMeanwhile: who reads a log while a job joins its archives gets every entry once, in order.
+func TestJoinedMeanwhile(t *testing.T) {
+	c := newChain(t, mem.New().Client("a"), Variant{SegmentEvery: 2, JoinArchives: 2})
+	for range 21 {
+		c.must(c.commit())
+	}
+	reader := *c
+	b := &busy{FS: c.store, left: 20, goes: func() { c.must(c.commit()) }}
+	reader.store = b
+	n, err := reader.certificates()
+	if n < 21 || err != nil || b.left == 20 {
+		t.Errorf("%d certificates, %v; %d left", n, err, b.left)
+	}
+	b.left = 20
+	if _, err := ReadTakenOut(c.env, b, "/t", "j"); err != nil || b.left == 20 {
+		t.Error(err, b.left)
+	}
+}
+
 // failing is a store that ends the process before its n-th call that changes something.
 type failing struct {
 	fs.FS

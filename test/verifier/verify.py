@@ -300,7 +300,7 @@ class Log:
                 return f.read()
         except FileNotFoundError:
             raise Moved
-        except IsADirectoryError:
+        except OSError:  # a folder, or not for us: no entry that can be read
             return b''
 
 
