@@ -212,11 +212,20 @@ func (a *auditor) held(s *Split, h *Held, absent bool, records, gone, open *runL
 			ToDo: "audit again when the transaction has ended"})
 	}
 	if behind := h.End - h.To; behind > 0 && !absent {
-		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s behind the last one that must be in the table: not written yet, or lost; --group or --complete tells", s.Split,
-			plural(behind, "offset", "offsets")))
+		why := "not written yet, or lost: --group or --complete tells"
+		switch {
+		case a.opts.Complete:
+			why = "not decided yet, an open transaction"
+		case h.Committed >= 0:
+			why = "the group has not committed them"
+		default:
+			a.rep.Between = true
+		}
+		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s behind the table's last: %s", s.Split, plural(behind, "offset", "offsets"), why))
 	}
 	if before := h.From - h.First; before > 0 {
-		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s in front of the table's first: left out by where reading began, or lost; --complete tells", s.Split,
+		a.rep.Between = true
+		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s in front of the table's first: left out by where reading began, or lost: --from or --complete tells", s.Split,
 			plural(before, "offset", "offsets")))
 	}
 }

@@ -106,6 +106,12 @@ func TestAgainstBroker(t *testing.T) {
 			if h := r.Splits[0].Broker; h != nil && name == "gaps that never were records" && *h != (Held{End: 10, Committed: -1, From: 2, To: 10, Markers: 1, Aborted: 1, Absent: 1}) {
 				t.Errorf("%+v", h)
 			}
+			if between := name == "an empty one" || name == "gaps that never were records"; between && !r.Between {
+				t.Errorf("what is in front of 2 is not known: %+v", r)
+			}
+			if r.Between && o.Complete {
+				t.Errorf("all is known: %+v", r)
+			}
 			if note := strings.Join(r.Notes, "\n"); name == "the group is behind" && !strings.Contains(note, "events-0: the topic has 2 offsets behind") {
 				t.Error(note)
 			}

@@ -107,7 +107,7 @@ type Report struct {
 	Table   string    `json:"table"`
 	Time    time.Time `json:"time"`
 	Verdict Verdict   `json:"verdict"`
-	// Between: the verdict is about offsets between each partition's first and last only; no broker said what should be in front and behind.
+	// Between: the verdict is about offsets between each partition's first and last only: it is not known what should be in front or behind.
 	Between bool `json:"between"`
 	// By says where offsets were read: "columns part, off", "names".
 	By string `json:"by"`

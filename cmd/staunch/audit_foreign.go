@@ -106,6 +106,9 @@ func (f *foreignFlags) audit(ctx context.Context, s *scriptFlags, path string, b
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasSuffix(strings.ToLower(path), ".sql") {
+		return nil, &exitError{exitUsage, fmt.Errorf("--columns and --names take the folder of a table that another tool writes, not a statement file: %s", path)}
+	}
 	store, root, err := s.stores().Resolve(path)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}

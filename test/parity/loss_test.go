@@ -43,8 +43,10 @@ func TestAuditNamesWhatFlinkLost(t *testing.T) {
 	if lost == 0 {
 		t.Fatal("Flink lost nothing")
 	}
-	for _, against := range [][]string{nil, {"--against-broker", "--bootstrap-server", peer.Kafka(t), "--topic", topic, "--group", "silent-loss"}} {
-		cmd := exec.Command(os.Getenv("STAUNCH_BIN"), append([]string{"audit", m[4], "--columns", "part,seq", "--output", "json"}, against...)...)
+	// The same table on HDFS.
+	peer.NewHDFS(t).Shell("-put", m[4], "/"+topic)
+	for at, against := range map[string][]string{m[4]: nil, "hdfs://testbed/" + topic: {"--against-broker", "--bootstrap-server", peer.Kafka(t), "--topic", topic, "--group", "silent-loss"}} {
+		cmd := exec.Command(os.Getenv("STAUNCH_BIN"), append([]string{"audit", at, "--columns", "part,seq", "--output", "json"}, against...)...)
 		b, err := cmd.Output()
 		var got struct{ Tables []*foreign.Report }
 		if jerr := json.Unmarshal(b, &got); jerr != nil || cmd.ProcessState.ExitCode() != 1 {
