@@ -15,6 +15,7 @@ KILLS ?= 60
 STORE ?= local,hdfs
 RECORDS ?= 10000000
 ROUNDS ?= 3
+ROWS ?= 100000000
 
 PEERS    := test/peer/with_peers.sh
 # where tests against real servers find the program, and the packages that have such tests
@@ -55,6 +56,9 @@ bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, R
 bench-hdfs: build ## jobs b and c on HDFS and on the local disk, by CPU time (RECORDS, ROUNDS)
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) run ./bench -hdfs -records $(RECORDS) -rounds $(ROUNDS) -out bench/HDFS.md
 
+bench-audit: build ## real Flink writes a table of ROWS rows (100 million); time and memory of its audit
+	$(BINARIES) $(PEERS) flink -- bash -c '$$TESTBED_PYTHON test/peer/audit_big.py $(ROWS)'
+
 crash: build-failpoint ## the process killed at each failpoint and at random, HDFS failing over meanwhile (KILLS, STORE)
 	$(BINARIES) $(PEERS) kafka hdfs -- $(GO) test -count=1 -timeout 120m -tags 'peer invariant' -run Crash ./test/chaos -kills $(KILLS) -store $(STORE) -v
 
@@ -77,4 +81,4 @@ docs: ## reference pages from the option tables; fails in CI when they differ
 fmt: ## gofmt on all files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
 
-.PHONY: model help build build-failpoint unit demo install peers test bench bench-hdfs crash soak sim lint docs fmt
+.PHONY: model help build build-failpoint unit demo install peers test bench bench-hdfs bench-audit crash soak sim lint docs fmt
