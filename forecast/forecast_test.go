@@ -184,7 +184,7 @@ func TestSound(t *testing.T) {
 }
 
 func TestWrong(t *testing.T) {
-	tried := map[string]bool{"interval": true, "no-rate": true}
+	tried := map[string]bool{"interval": true, "no-rate": true, "no-forecast": true}
 	for _, x := range wrong {
 		t.Run(x.code, func(t *testing.T) {
 			f := sound()
@@ -241,10 +241,10 @@ func TestForecastMeasured(t *testing.T) {
 	near(t, "bytes a day", p.BytesPerDay, 24*24*40<<20, 0.001)
 	// 576 data files, 24 folders, 24 success files, 2 x 128 entries and 2 archives of 128 certificates
 	near(t, "objects a day", p.ObjectsPerDay, 576+24+24+256+2, 0.001)
-	if want := 5*time.Minute + 4*time.Millisecond; p.Visible != want {
+	if want := 5*time.Minute + 26*time.Millisecond; p.Visible != want {
 		t.Errorf("visible after %s, want %s", p.Visible, want)
 	}
-	if want := 5*time.Minute + 4*time.Millisecond + 5*time.Second; p.Complete != want {
+	if want := 5*time.Minute + 26*time.Millisecond + 5*time.Second; p.Complete != want {
 		t.Errorf("complete after %s, want %s", p.Complete, want)
 	}
 	if p.AfterFailure < 15*time.Minute || p.AfterFailure > 16*time.Minute {
@@ -332,6 +332,21 @@ func TestLength(t *testing.T) {
 	} {
 		if got := Length(x.c, strings.Split(x.keys, ","), strings.Split(x.values, ",")); got != x.want {
 			t.Errorf("%+v of %s = %s: %s, want %s", x.c, x.keys, x.values, got, x.want)
+		}
+	}
+}
+
+func TestNoForecast(t *testing.T) {
+	for _, change := range []func(*Facts){func(f *Facts) { source(f).Surveyed = false }, func(f *Facts) { settings(f).Bounded = true }} {
+		f := sound()
+		change(&f)
+		r := Judge(f)
+		found := false
+		for _, x := range r.Findings {
+			found = found || x.Code == "no-forecast" && x.Verdict == Pass
+		}
+		if !found || len(r.Forecasts) != 0 {
+			t.Errorf("%+v", r)
 		}
 	}
 }

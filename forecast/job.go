@@ -161,8 +161,8 @@ func (j *judge) places() {
 
 // memory compares what the open files take with what they may.
 func (j *judge) memory(held float64) {
-	if may := float64(j.f.Settings.Writers); may > 0 && held > may {
+	if may := float64(j.f.Settings.Writers); may > 0 && held > 0.95*may {
 		j.add("open-files-memory", Warn, "memory", "raise 'taskmanager.memory.process.size', lower 'parallelism.default', or partition by fewer values",
-			"the open files would hold %s and may hold %s: the largest are closed early, so that there are more and smaller files", size(held), size(may))
+			"the open files would hold %s or more and may hold %s: the largest are closed early, so that there are more and smaller files", size(held), size(may))
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// callsPerFile are the calls to the store between a checkpoint's completion and the visibility of one file: rename, look at the target.
-const callsPerFile = 2
+// What a commit asks of the store: for each file to be completed, to be renamed and to be looked at, and for its folder; and for each checkpoint
+// three entries of logs, each of which is created, written, read back, renamed and listed.
+const callsPerFile, callsPerCheckpoint = 4, 18
 
 // predict computes what one INSERT will do; ok is false without a sample or rows that come.
 func predict(f *Facts, s *Sink, src *Source) (p Forecast, ok bool) {
@@ -30,7 +31,7 @@ func predict(f *Facts, s *Sink, src *Source) (p Forecast, ok bool) {
 	if p.FilesPerCheckpoint > 0 {
 		p.FileBytes = bytes / p.FilesPerCheckpoint
 	}
-	p.Commit = time.Duration(float64(s.RoundTrip) * p.FilesPerCheckpoint * callsPerFile)
+	p.Commit = time.Duration(float64(s.RoundTrip) * (p.FilesPerCheckpoint*callsPerFile + callsPerCheckpoint))
 	p.Cycle = f.cycle(p.Commit)
 	if p.Rate == 0 || rows == 0 {
 		return p, false

@@ -38,6 +38,7 @@ var Rules = []Rule{
 	{"bad-record", "a recent record would end the job"},
 	{"sample", "recent records could not be read"},
 	{"no-rate", "no records came lately, so no forecast (always a pass)"},
+	{"no-forecast", "the source cannot be asked, or the job ends by itself (always a pass)"},
 	{"throughput", "more records come than can be read"},
 	{"event-ahead", "the watermark is ahead of the records' times"},
 	{"rollover-no-effect", "a rollover interval that the checkpoint is always before"},

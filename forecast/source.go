@@ -27,6 +27,12 @@ const clockSlack = 10 * time.Minute
 // source looks at one source table.
 func (j *judge) source(s *Source) {
 	what := "source " + s.Table
+	switch {
+	case j.f.Settings.Bounded:
+		j.add("no-forecast", Pass, what, "", "the job ends by itself, as fast as it can: there is no forecast of what it does an hour")
+	case !s.Surveyed && s.Connector != "":
+		j.add("no-forecast", Pass, what, "", "it cannot be asked how much comes, so that there is no forecast")
+	}
 	j.splits(s, what)
 	j.topics(s, what)
 	if s.Connector == "kafka" && s.Discovery == 0 && !j.f.Settings.Bounded {

@@ -63,6 +63,9 @@ func (f *runFlags) looker(file string, script *plan.Script, o forecastFlags) (*o
 
 // forecasts judges the i-th job and adds what was found.
 func (r *jobReport) forecasts(l *observe.Looker, i int, j *plan.Job, jobs int) error {
+	if j.Select {
+		return nil // its rows are printed, and nothing of it is kept
+	}
 	memory, err := j.Conf.Memory()
 	if err != nil {
 		return err

@@ -103,7 +103,10 @@ func (r *run) run() {
 			done++
 		}
 	}
-	if err != nil && !errors.Is(err, errTime) {
+	switch {
+	case errors.Is(err, errTime) && done == 0:
+		r.seen.Error = fmt.Sprintf("%d records took %s; ask for fewer", r.seen.Records, r.l.Options.Time)
+	case err != nil && !errors.Is(err, errTime):
 		r.seen.Error, r.seen.Fatal = err.Error(), fault.ClassOf(err) == fault.User
 	}
 	if r.event != changelog.MinWatermark && r.event != changelog.MaxWatermark {
@@ -301,6 +304,30 @@ func (r *run) process(t *task, in *changelog.Batch, splits []connector.Split) er
 			return fmt.Errorf("sink %s: %w", b.Table, err)
 		}
 		b.held = max(b.held, b.writer.SizeBytes())
+	}
+	return t.reduce(r.l.Options.WritersMemory)
+}
+
+// reduce keeps a subtask's open files inside of what all of them may take in the running job: this process has no more.
+func (t *task) reduce(most int64) error {
+	for most > 0 {
+		total, largest := int64(0), (*branch)(nil)
+		for _, b := range t.branches {
+			if b.writer == nil {
+				continue
+			}
+			n := b.writer.SizeBytes()
+			total += n
+			if _, ok := b.writer.(connector.Flusher); ok && (largest == nil || n > largest.writer.SizeBytes()) {
+				largest = b
+			}
+		}
+		if total <= most || largest == nil {
+			return nil
+		}
+		if did, err := largest.writer.(connector.Flusher).FlushLargest(); err != nil || !did {
+			return err
+		}
 	}
 	return nil
 }

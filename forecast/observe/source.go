@@ -24,6 +24,9 @@ const enough = 1000
 // windows are the times over which rates are taken: the shortest that has enough records.
 var windows = []time.Duration{10 * time.Minute, time.Hour, 24 * time.Hour}
 
+// ahead is how far the records' times may be ahead of this machine's.
+const ahead = time.Minute
+
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // survey asks a source how much comes in, and prepares the rounds of a sample; nil without one.
@@ -57,11 +60,21 @@ func (r *run) look() error {
 	}
 	now := r.l.Env.Now()
 	var newest time.Time
+	var all []time.Time
 	for _, p := range x.Splits {
 		s.Splits = append(s.Splits, forecast.Split{ID: p.ID, Subtask: p.Subtask(max(1, r.set.Parallelism)), Records: p.End - p.Start, Newest: p.Newest, Stuck: p.Stuck})
+		if p.Newest.IsZero() {
+			continue
+		}
+		all = append(all, p.Newest)
 		if p.Newest.After(newest) {
 			newest = p.Newest
 		}
+	}
+	// Producers whose clocks are ahead, all but some of them: then their clock counts.
+	slices.SortFunc(all, time.Time.Compare)
+	if n := len(all); n > 0 && all[n/2].After(now.Add(ahead)) {
+		now = all[n/2]
 	}
 	r.splits = x.Splits
 	if len(x.Splits) == 0 {
