@@ -5,7 +5,10 @@ package hdfs
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -119,18 +122,23 @@ func (p *play) moving(file string) {
 	}
 }
 
+// sql are the job's statements.
+func (p *play) sql(k *topic) string {
+	return p.settings + "SET 'parallelism.default' = '8';\n" + k.source() +
+		"CREATE TABLE lake (id BIGINT, v STRING, part INT, seq BIGINT) WITH ('connector'='filesystem', 'path'='" + uri(p.table) +
+		"', 'format'='parquet');\nINSERT INTO lake SELECT id, v, part, seq FROM src;\n"
+}
+
 // life prepares the job on this stage.
 func (p *play) life(t *testing.T, k *topic, name string, oldVerdict bool, checkpoints fs.Resolver) *life {
 	t.Helper()
 	var l *life
 	attempt := func() int { return int(l.job.Status().Restarts) }
-	w := world{dir: uri(p.s.dir + "/checkpoints"), plain: checkpoints, old: oldVerdict, stores: stores{p.s.resolver, func(f fs.FS) fs.FS {
+	w := world{dir: uri(p.s.dir + "/checkpoints"), plain: checkpoints, old: oldVerdict, traced: true, stores: stores{p.s.resolver, func(f fs.FS) fs.FS {
 		return &store{FS: f, before: p.tidy, attempt: attempt, ended: p.ended, moving: p.moving,
 			written: func(file string) { p.written(attempt(), file) }}
 	}}}
-	l = w.prepare(t, name, p.settings+"SET 'parallelism.default' = '8';\n"+k.source()+
-		"CREATE TABLE lake (id BIGINT, v STRING, part INT, seq BIGINT) WITH ('connector'='filesystem', 'path'='"+uri(p.table)+
-		"', 'format'='parquet');\nINSERT INTO lake SELECT id, v, part, seq FROM src;\n")
+	l = w.prepare(t, name, p.sql(k))
 	return l
 }
 
@@ -152,7 +160,7 @@ func (p *play) sane(t *testing.T, failed ...int) {
 }
 
 // incident plays the old protocol: each task deletes its folder before it writes.
-func incident(t *testing.T, name string, oldVerdict bool) (*life, *play) {
+func incident(t *testing.T, name string, oldVerdict bool) (*life, *play, *topic) {
 	t.Helper()
 	s := newSite(t)
 	p := &play{s: s, table: s.dir + "/lake"}
@@ -176,12 +184,12 @@ func incident(t *testing.T, name string, oldVerdict bool) (*life, *play) {
 	l.clock.forward()
 	l.read(total, 1) // four tasks failed: the job reads everything again from checkpoint 1
 	l.clock.forward()
-	return l, p
+	return l, p, k
 }
 
 // TestIncidentOldProtocol: with the folder's delete and the old verdict, four tasks fail, four lose what they wrote, and nobody learns of it.
 func TestIncidentOldProtocol(t *testing.T) {
-	l, p := incident(t, "old", true)
+	l, p, _ := incident(t, "old", true)
 	l.committed(2)
 	l.stop()
 	p.sane(t, 0, 1, 2, 3)
@@ -202,7 +210,7 @@ func TestIncidentOldProtocol(t *testing.T) {
 
 // TestIncidentVerdict: the same deletes, but a file in neither place is lost: the job stops and names what is missing.
 func TestIncidentVerdict(t *testing.T) {
-	l, p := incident(t, "verdict", false)
+	l, p, k := incident(t, "verdict", false)
 	err := l.ends()
 	p.sane(t, 0, 1, 2, 3)
 	if fault.ClassOf(err) != fault.Lost {
@@ -224,6 +232,72 @@ func TestIncidentVerdict(t *testing.T) {
 	}
 	t.Logf("tasks failed 4, files renamed %d, lost %d; rows visible %d of %d; the job stops:\n%v", l.job.Status().Counters.Renamed,
 		l.job.Status().Counters.Lost, got.Rows, total, err)
+	p.mended(t, k, "verdict")
+}
+
+// mended is what the person who is paged does after the loss, by the program alone: who took the files, by the NameNodes' own audit logs; the rows
+// again; and the proof. Then the job goes on, without an accept.
+func (p *play) mended(t *testing.T, k *topic, name string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name+".sql")
+	if err := os.WriteFile(file, []byte("SET 'execution.checkpointing.dir' = '"+uri(p.s.dir+"/checkpoints")+"';\n"+p.sql(k)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	staunch := func(want int, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program(t), args...)
+		out, err := cmd.CombinedOutput()
+		var x *exec.ExitError
+		if err != nil && !errors.As(err, &x) {
+			t.Fatal(err)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Fatalf("staunch %s: exit code %d, want %d\n%s", args[0], code, want, out)
+		}
+		t.Logf("$ staunch %s\n%s", strings.Join(args, " "), out)
+		return string(out)
+	}
+	says := func(out string, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(out, w) {
+				t.Errorf("no %q in what it printed", w)
+			}
+		}
+	}
+	staunch(1, "audit", file)
+	staunch(0, "trace", file, "--checkpoint", "2")
+	logs := []string{"--audit-log", p.s.Audit[0], "--audit-log", p.s.Audit[1]}
+	// the client is named by user and address, the time by the NameNode's line, the rows by their offsets
+	told := staunch(0, append([]string{"trace", file, "--path", uri(p.folder(2, tasks-1))}, logs...)...)
+	says(told, "most likely cause: late delete", "<== late delete", "delete of the folder above it, "+p.folder(2, tasks-1), "@127.0.0.1 at 20",
+		fmt.Sprintf(" offsets 0..%d", each-1), "the same client had deleted the same path")
+
+	says(staunch(0, "audit", file, "--repair", "--why", "a delete of the old dump came late"), fmt.Sprintf("lost files: 4 with %d rows; 4 repaired", total/2),
+		"start the job again", "being committed")
+	says(staunch(0, "audit", file, "--repair"), "no file is lost")
+	if got := read(t, p.table, "parquet"); got.Rows != total || got.Distinct != total || len(got.Parts) != tasks {
+		t.Errorf("visible after the repair: %+v, want all %d rows", got, total)
+	}
+	judged(t, p.table)
+
+	p.tidy = nil
+	l := p.life(t, k, name, false, p.s.resolver)
+	l.start()
+	l.committed(2)
+	k.fill(each)
+	l.read(total, 0)
+	l.stop()
+	if st := l.job.Status().Counters; st.Lost != 0 {
+		t.Errorf("%+v", st)
+	}
+	if got := read(t, p.table, "parquet"); got.Rows != 2*total || got.Distinct != 2*total || len(got.Parts) != tasks {
+		t.Errorf("visible when the job had gone on: %+v, want all %d rows", got, 2*total)
+	}
+	judged(t, p.table)
+	says(staunch(0, "audit", file), "clean", "repaired: ", "a delete of the old dump came late")
+	says(staunch(0, append([]string{"trace", file, "--path", uri(p.folder(2, tasks-1))}, logs...)...), "repaired ", "written again by ", "most likely cause: late delete",
+		"its rows are back")
 }
 
 // TestIncidentFileState: the job comes from the old protocol, whose folder deletes are still on their way, and is killed once with eight

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"staunch/all"
 	cp "staunch/checkpoint/protocol"
+	"staunch/commit"
 	"staunch/config"
 	"staunch/connector"
 	"staunch/env"
@@ -29,6 +31,7 @@ import (
 	"staunch/metric"
 	"staunch/plan"
 	"staunch/test/peer"
+	"staunch/trace"
 )
 
 // limit is how long a test waits for anything. It is long since other tests of the run use the same processors.
@@ -155,6 +158,9 @@ type stores struct {
 	wrap func(fs.FS) fs.FS
 }
 
+// URI implements fs.Named, as the store below does.
+func (s *store) URI(p string) string { return fs.URI(s.FS, p) }
+
 // Resolve implements fs.Resolver.
 func (s stores) Resolve(uri string) (fs.FS, string, error) {
 	store, path, err := s.Resolver.Resolve(uri)
@@ -172,6 +178,8 @@ type world struct {
 	old    bool        // the old verdict: a file in neither place was committed before
 	// restart is the restart strategy; nil: one attempt.
 	restart jobp.Strategy
+	// traced: the operations are recorded beside the checkpoints, by the real clock.
+	traced bool
 }
 
 // run starts a job of these statements; one INSERT.
@@ -206,6 +214,10 @@ func (w world) prepare(t testing.TB, name, sql string) *life {
 		Sinks: j.Targets, AccountsClose: j.Replayable, Stores: w.stores, CheckpointStore: store, CheckpointDir: dir, Retain: 1,
 		Checkpoints: cp.Options{Interval: between, Timeout: between, Tolerable: 0}, MemoryBudget: 64 << 20, TakeOver: true,
 		Restart: w.restart}
+	if w.traced {
+		spec.Trace = trace.New(trace.Options{Env: &env.Real{}, Store: store, Dir: trace.Dir(path.Join(dir, commit.Escape(name))), Job: name, Host: "test",
+			User: "test", PID: os.Getpid(), MaxBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)})
+	}
 	if w.old {
 		spec.Variant.Commit.File.MissingIsDone = true
 	}
