@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,8 +57,8 @@ func (s *script) checks(args ...string) (out checked) {
 	return out
 }
 
-// steady is a job over a live topic, with a checkpoint every two seconds and a file for each of five devices and each subtask.
-const steady = `SET 'execution.checkpointing.interval' = '2 s';
+// steady is a job over a live topic, with a checkpoint every three seconds and a file for each of five devices and each subtask.
+const steady = `SET 'execution.checkpointing.interval' = '3 s';
 SET 'parallelism.default' = '2';
 SET 'metrics.reporter.prom.port' = '0';
 CREATE TABLE events (user_id BIGINT, item_id BIGINT, url STRING, amount DECIMAL(10, 2), device STRING, seq BIGINT) WITH ('connector' = 'kafka', 'topic' = '%s',
@@ -114,10 +117,10 @@ func TestPeerForecast(t *testing.T) {
 	job.stop()
 	live.Stop()
 
-	files, bytes := checkpointFiles(t, s.path("lake"))
+	files, bytes, delay := checkpointFiles(t, s.path("lake"))
 	t.Logf("forecast: %+v", p)
 	t.Logf("from a part: %+v", part)
-	t.Logf("measured: files an hour %.0f, bytes a file %.0f, open files %.0f with %.0f bytes, a checkpoint every %.2f s", files*3600/cycle, bytes, open, held, cycle)
+	t.Logf("measured: files an hour %.0f, bytes a file %.0f, open files %.0f with %.0f bytes, a checkpoint every %.2f s, visible after %.2f s", files*3600/cycle, bytes, open, held, cycle, delay)
 	if part.Measured {
 		t.Error("a part of a checkpoint is no measurement")
 	}
@@ -135,35 +138,54 @@ func TestPeerForecast(t *testing.T) {
 	near("files an hour, from a part", part.FilesPerHour, files*3600/cycle, 0.2)
 	near("bytes a file, from a part", part.FileBytes, bytes, 0.2)
 	near("bytes of open files, from a part", part.OpenBytes, held, 0.4) // buffers grow in steps
+	if delay < 0.8*p.Visible || delay > 1.2*p.Visible {
+		t.Errorf("rows were visible after %.2f s, the forecast is %.2f s", delay, p.Visible)
+	}
 }
 
-// checkpointFiles gives the mean number of files of a checkpoint and their mean length, the first and the last checkpoint left out.
-func checkpointFiles(t *testing.T, table string) (files, bytes float64) {
+// checkpointFiles gives the mean number of files of a checkpoint and their mean length, the first and the last checkpoint left out; and how many
+// seconds after its arrival the unluckiest row of a checkpoint became visible, the median: it came right after the barrier before, at which that
+// one's files were written last, and was visible when the last of its files was renamed, which is what changed their inodes last.
+func checkpointFiles(t *testing.T, table string) (files, bytes, delay float64) {
 	t.Helper()
-	count, size := map[account.CheckpointID]float64{}, map[account.CheckpointID]float64{}
-	least, most := account.CheckpointID(math.MaxInt64), account.CheckpointID(0)
+	type checkpoint struct {
+		files, bytes     float64
+		written, visible time.Time
+	}
+	all := map[account.CheckpointID]*checkpoint{}
 	for _, f := range visible(t, table) {
 		n, ok := account.ParseFileName(filepath.Base(f))
 		info, err := os.Stat(f)
 		if !ok || err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
-		count[n.Checkpoint]++
-		size[n.Checkpoint] += float64(info.Size())
-		least, most = min(least, n.Checkpoint), max(most, n.Checkpoint)
-	}
-	checkpoints := 0.0
-	for id, n := range count {
-		if id > least && id < most {
-			checkpoints++
-			files += n
-			bytes += size[id]
+		c := all[n.Checkpoint]
+		if c == nil {
+			c = &checkpoint{}
+			all[n.Checkpoint] = c
+		}
+		c.files++
+		c.bytes += float64(info.Size())
+		if at := info.ModTime(); at.After(c.written) {
+			c.written = at
+		}
+		changed := info.Sys().(*syscall.Stat_t).Ctim
+		if at := time.Unix(changed.Sec, changed.Nsec); at.After(c.visible) {
+			c.visible = at
 		}
 	}
-	if checkpoints < 3 {
-		t.Fatalf("only %v whole checkpoints", checkpoints)
+	ids := slices.Sorted(maps.Keys(all))
+	if len(ids) < 5 {
+		t.Fatalf("only %d checkpoints", len(ids))
 	}
-	return files / checkpoints, bytes / files
+	var delays []float64
+	for i := 1; i < len(ids)-1; i++ {
+		files += all[ids[i]].files
+		bytes += all[ids[i]].bytes
+		delays = append(delays, all[ids[i]].visible.Sub(all[ids[i-1]].written).Seconds())
+	}
+	slices.Sort(delays)
+	return files / float64(len(ids)-2), bytes / files, delays[len(delays)/2]
 }
 
 func visible(t *testing.T, table string) []string { t.Helper(); return files(t, table, "parquet") }
