@@ -443,7 +443,7 @@ func (j *Job) recover(newest *checkpoint.Restored) error {
 			delete(j.tables, key)
 		}
 	}
-	return nil
+	return j.refilled()
 }
 
 // unknownLosses tells of ids that no loss answers to: a typing error would look as if it had worked.

@@ -135,6 +135,24 @@ func TestRepairTwiceAtOnce(t *testing.T) {
 	s.proven()
 }
 
+// TestRepairCompletesPartition: a partition with a lost file is not declared complete; when the file is there again, the next run declares it.
+func TestRepairCompletesPartition(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, sequence(1, last, last/5)+"CREATE TABLE lake (id BIGINT, m BIGINT) PARTITIONED BY (m) WITH ('connector'='filesystem','path'='$DIR/lake','format'='json',"+
+		"'sink.partition-commit.policy.kind'='success-file','sink.partition-commit.trigger'='process-time','sink.partition-commit.delay'='1 h');\n"+
+		"INSERT INTO lake SELECT id, MOD(id, 3) FROM gen;\n")
+	id := lossOf(t, s, 1)
+	s.start("--accept-lost", id, "STAUNCH_FAILPOINT=done.after:3").killed()
+	s.repair().exits(0)
+	s.start().exits(0).says("the lost files of a partition are there again")
+	for _, m := range []string{"0", "1", "2"} {
+		if _, err := os.Stat(s.path("lake", "m="+m, "_SUCCESS")); err != nil {
+			t.Error(err)
+		}
+	}
+	s.audited(s.path("lake"))
+}
+
 // TestRepairRefused: a statement that was changed cannot write the file again; both are shown, and the table is as it was.
 func TestRepairRefused(t *testing.T) {
 	t.Parallel()
