@@ -30,29 +30,44 @@ func (n Needs) String() string {
 	return fmt.Sprintf("%s (interval %s + time-out %s + wait before a restart %s)", Span(n.Total()), Span(n.Interval), Span(n.Timeout), Span(n.Restart))
 }
 
-// Judge says how good a window is for a job with these needs that is stopped now, or is about to be, and why.
-func (a *Alarms) Judge(w *Window, needs Needs, now time.Time) (Level, string) {
+// Verdict is what Judge says of a window: how good it is, why, and what to change, empty if nothing.
+type Verdict struct {
+	Level       Level
+	Why, Change string
+}
+
+// Judge says how good a window is for a job with these needs that is stopped now, or is about to be.
+func (a *Alarms) Judge(w *Window, needs Needs, now time.Time) Verdict {
 	switch {
 	case w.Blind:
-		return Warn, w.Unknown
+		return Verdict{Warn, w.Unknown, "see whether the topic is there and its partitions have leaders, and ask again"}
 	case len(w.Gone) > 0 && !w.Stops():
-		return Warn, fmt.Sprintf("%s; a start skips and counts them (%s)", w.goneText(), w.Gone[0].Skips)
+		return Verdict{Warn, fmt.Sprintf("%s; a start skips and counts them (%s)", w.goneText(), w.Gone[0].Skips), ""}
 	case w.Stops():
-		return Fail, w.goneText() + "; a start stops with that, and goes on only with 'properties.auto.offset.reset', which counts them as skipped"
+		return Verdict{Fail, w.goneText() + "; a start stops with that",
+			"bring the records from elsewhere; to go on without them, set 'properties.auto.offset.reset' = 'earliest': they are counted as skipped"}
 	case w.Never() && w.Unknown != "":
-		return Warn, w.Unknown + "; how long records stay is not known"
+		return Verdict{Warn, w.Unknown + "; how long records stay is not known", "give this client that right"}
 	case w.Never():
-		return Pass, w.neverText()
+		return Verdict{Pass, w.neverText(), ""}
 	case w.Keeps < needs.Total():
-		return Warn, fmt.Sprintf("%s; only %s are kept (%s), and one checkpoint that fails takes up to %s: lengthen what is kept, or shorten 'execution.checkpointing.timeout'",
-			w.leftText(now), Span(w.Keeps), w.Because, needs)
+		return Verdict{Warn, fmt.Sprintf("%s; only %s are kept, and one checkpoint that fails takes up to %s", w.leftText(now), Span(w.Keeps), needs),
+			"lengthen " + w.setting() + ", or shorten 'execution.checkpointing.timeout'"}
 	case a.Low(w, now) || w.Left(now) < needs.Total():
-		return Warn, fmt.Sprintf("%s; %s are kept: start the job, find out what holds it back (%s), or lengthen what is kept", w.leftText(now), Span(w.Keeps),
-			"docs/operations/loss-window.md")
+		return Verdict{Warn, fmt.Sprintf("%s; %s are kept", w.leftText(now), Span(w.Keeps)), "start the job, see what holds it back, or lengthen " + w.setting()}
 	case w.Unknown != "":
-		return Warn, w.leftText(now) + "; " + w.Unknown
+		return Verdict{Warn, w.leftText(now) + "; " + w.Unknown, "give this client that right"}
 	}
-	return Pass, w.leftText(now) + w.mayStop(now)
+	return Verdict{Pass, w.leftText(now) + w.mayStop(now), ""}
+}
+
+// setting names what the window hangs on.
+func (w *Window) setting() string {
+	name, _, ok := strings.Cut(w.Because, " ")
+	if !ok {
+		return "what is kept"
+	}
+	return "'" + name + "'"
 }
 
 // mayStop says until when the job may be down.

@@ -279,7 +279,9 @@ func TestJudge(t *testing.T) {
 	a := Alarms{Part: 0.25}
 	needs := Needs{Interval: 10 * time.Second, Timeout: 10 * time.Minute, Restart: time.Minute}
 	ret := func(keeps, old time.Duration) Window {
-		w, _ := one(t, 0, look{aged(kept("in-0", 5, 0, 9), keeps, old)})
+		r := aged(kept("in-0", 5, 0, 9), keeps, old)
+		r.AgeKey = "retention.ms = x"
+		w, _ := one(t, 0, look{r})
 		return w
 	}
 	gone, _ := one(t, 0, look{aged(kept("in-0", 1, 5, 9), time.Hour, 0)})
@@ -298,24 +300,26 @@ func TestJudge(t *testing.T) {
 		w     Window
 		level Level
 		words string
+		hint  string
 	}{
-		"good":      {ret(24*time.Hour, time.Hour), Pass, "offset 5 of in-0 may leave in 23h (retention.ms); 4 offsets are not committed; stopped now, the job may stay so until 2026-12-01T11:00:00Z"},
-		"low":       {ret(24*time.Hour, 20*time.Hour), Warn, "in 4h (retention.ms); 4 offsets are not committed; 1d are kept: start the job"},
-		"needs":     {ret(14*time.Minute, 4*time.Minute), Warn, "start the job"},
-		"too short": {ret(10*time.Minute, 0), Warn, "one checkpoint that fails takes up to 11m 10s (interval 10s + time-out 10m + wait before a restart 1m)"},
-		"gone":      {gone, Fail, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4)"},
-		"skips":     {skips, Warn, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4); a start skips and counts them (by order)"},
-		"mixed":     {mixed, Fail, "8 offsets"},
-		"never":     {never, Pass, "nothing leaves"},
-		"compact":   {compact, Pass, "counted as gaps"},
-		"unknown":   {unknown, Warn, "grant DESCRIBE_CONFIGS"},
-		"blind":     {Window{Blind: true, Unknown: "no leader"}, Warn, "no leader"},
-		"files":     {OfFiles("lake", "/lake/_DUMP_TEMPORARY/x", t0.Add(-time.Hour), 24*time.Hour), Pass, "x is removed in 23h at the earliest (temporary-ttl = 1d)"},
-		"no files":  {OfFiles("lake", "", t0, 24*time.Hour), Pass, "no file waits to become visible; one that is written now is removed in 1d"},
-		"old files": {OfFiles("lake", "", t0.Add(-23*time.Hour), 24*time.Hour), Warn, "not visible yet are removed in 1h"},
+		"good":      {ret(24*time.Hour, time.Hour), Pass, "offset 5 of in-0 may leave in 23h (retention.ms = x); 4 offsets are not committed; stopped now, the job may stay so until 2026-12-01T11:00:00Z", ""},
+		"low":       {ret(24*time.Hour, 20*time.Hour), Warn, "in 4h (retention.ms = x); 4 offsets are not committed; 1d are kept", "start the job, see what holds it back, or lengthen 'retention.ms'"},
+		"needs":     {ret(14*time.Minute, 4*time.Minute), Warn, "in 10m", "start the job"},
+		"too short": {ret(10*time.Minute, 0), Warn, "one checkpoint that fails takes up to 11m 10s (interval 10s + time-out 10m + wait before a restart 1m)", "lengthen 'retention.ms', or shorten 'execution.checkpointing.timeout'"},
+		"gone":      {gone, Fail, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4); a start stops with that", "auto.offset.reset"},
+		"skips":     {skips, Warn, "4 offsets that no completed checkpoint has are gone: in-0 from 1 to 4 (4); a start skips and counts them (by order)", ""},
+		"mixed":     {mixed, Fail, "8 offsets", "auto.offset.reset"},
+		"never":     {never, Pass, "nothing leaves", ""},
+		"compact":   {compact, Pass, "counted as gaps", ""},
+		"unknown":   {unknown, Warn, "grant DESCRIBE_CONFIGS", "right"},
+		"blind":     {Window{Blind: true, Unknown: "no leader"}, Warn, "no leader", "ask again"},
+		"files":     {OfFiles("lake", "/lake/_DUMP_TEMPORARY/x", t0.Add(-time.Hour), 24*time.Hour), Pass, "x is removed in 23h at the earliest (temporary-ttl = 1d)", ""},
+		"no files":  {OfFiles("lake", "", t0, 24*time.Hour), Pass, "no file waits to become visible; one that is written now is removed in 1d", ""},
+		"old files": {OfFiles("lake", "", t0.Add(-23*time.Hour), 24*time.Hour), Warn, "not visible yet are removed in 1h", "lengthen 'temporary-ttl'"},
 	} {
-		if level, text := a.Judge(&c.w, needs, t0); level != c.level || !strings.Contains(text, c.words) {
-			t.Errorf("%s: %v %q, want %v and %q", name, level, text, c.level, c.words)
+		got := a.Judge(&c.w, needs, t0)
+		if got.Level != c.level || !strings.Contains(got.Why, c.words) || (c.hint == "") != (got.Change == "") || !strings.Contains(got.Change, c.hint) {
+			t.Errorf("%s: %+v, want %v, %q and %q", name, got, c.level, c.words, c.hint)
 		}
 	}
 }

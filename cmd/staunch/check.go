@@ -53,6 +53,8 @@ type jobReport struct {
 	Job      string       `json:"job"`
 	Findings []finding    `json:"findings"`
 	Sinks    []sinkReport `json:"sinks"`
+	// Windows: how much time is left until something that is not committed leaves its place.
+	Windows []windowReport `json:"windows,omitempty"`
 	// Forecasts of the INSERTs that write files.
 	Forecasts []forecastReport `json:"forecasts,omitempty"`
 }
@@ -167,7 +169,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 			return r, err
 		}
 	}
-	window, err := newLoss(j, ck, checkRetained(f.stores(), dir, j.Name, log, add), add)
+	window, err := newLoss(j, ck, checkRetained(f.stores(), dir, j.Name, log, add), &r)
 	if err != nil {
 		return r, err
 	}
@@ -175,7 +177,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 		NextCheckpoint: func() account.CheckpointID { return 1 }}
 	for _, s := range j.Graph.Sources {
 		splits := checkSource(s.Describe, s.Source, j.Graph.Parallelism, ctx, add)
-		window.source(s.Describe, s.Source, window.positions(s.Name, splits), ctx)
+		window.source(s.Name, s.Describe, s.Source, window.positions(s.Name, splits), ctx)
 	}
 	window.tables(j)
 	for _, s := range j.Sinks {

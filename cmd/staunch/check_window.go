@@ -20,12 +20,46 @@ type loss struct {
 	needs  guard.Needs
 	// newest is the checkpoint that the job would go on from, nil: none.
 	newest *checkpoint.Restored
-	add    func(verdict, string, string, ...any)
+	r      *jobReport
+}
+
+// windowReport is a loss window for programs. Until is missing where nothing leaves by itself.
+type windowReport struct {
+	Table string     `json:"table"`
+	Topic string     `json:"topic,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	// LeftSeconds until then, and KeepsSeconds that the place keeps what comes now.
+	LeftSeconds  *float64 `json:"left_seconds,omitempty"`
+	KeepsSeconds *float64 `json:"keeps_seconds,omitempty"`
+	// Measured: it rests on rates.
+	Measured bool  `json:"measured,omitempty"`
+	Behind   int64 `json:"uncommitted_offsets"`
+	// Gone is lost already, To excluded.
+	Gone    []goneReport `json:"gone,omitempty"`
+	Unknown string       `json:"unknown,omitempty"`
+}
+
+type goneReport struct {
+	Split string `json:"split"`
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+}
+
+func newWindowReport(w *guard.Window, now time.Time) windowReport {
+	out := windowReport{Table: w.Table, Topic: w.Topic, Measured: w.Measured, Behind: w.Behind, Unknown: w.Unknown}
+	if !w.Until.IsZero() {
+		until, left, keeps := w.Until.UTC(), w.Left(now).Seconds(), w.Keeps.Seconds()
+		out.Until, out.LeftSeconds, out.KeepsSeconds = &until, &left, &keeps
+	}
+	for _, g := range w.Gone {
+		out.Gone = append(out.Gone, goneReport{g.Split, g.From, g.To})
+	}
+	return out
 }
 
 // newLoss reads what the job needs. log has the job's checkpoints, nil if there are none.
-func newLoss(j *plan.Job, ck config.Checkpointing, log *checkpoint.Store, add func(verdict, string, string, ...any)) (*loss, error) {
-	l := &loss{add: add, needs: guard.Needs{Interval: ck.Interval, Timeout: ck.Timeout}}
+func newLoss(j *plan.Job, ck config.Checkpointing, log *checkpoint.Store, r *jobReport) (*loss, error) {
+	l := &loss{r: r, needs: guard.Needs{Interval: ck.Interval, Timeout: ck.Timeout}}
 	if log != nil {
 		l.newest = log.Newest()
 	}
@@ -43,8 +77,8 @@ func newLoss(j *plan.Job, ck config.Checkpointing, log *checkpoint.Store, add fu
 	return l, err
 }
 
-// source adds a line for each topic of a source.
-func (l *loss) source(name string, s connector.Source, splits []connector.Split, ctx connector.Context) {
+// source adds a line for each topic of a source table, which name describes.
+func (l *loss) source(table, name string, s connector.Source, splits []connector.Split, ctx connector.Context) {
 	x, ok := s.(connector.Expiring)
 	if !ok || len(splits) == 0 {
 		return
@@ -52,15 +86,15 @@ func (l *loss) source(name string, s connector.Source, splits []connector.Split,
 	what := "loss window of " + name
 	e, err := x.Expiry(ctx)
 	if err != nil {
-		l.add(warn, what, "%v", err)
+		l.away(what, err)
 		return
 	}
 	look, err := e.Look(splits)
 	if err = errors.Join(err, e.Close()); err != nil {
-		l.add(warn, what, "%v", err)
+		l.away(what, err)
 		return
 	}
-	watch := guard.Watch{Table: name}
+	watch := guard.Watch{Table: table}
 	now := time.Now()
 	windows := watch.Add(now, look)
 	for i := range windows {
@@ -73,8 +107,19 @@ func (l *loss) source(name string, s connector.Source, splits []connector.Split,
 }
 
 func (l *loss) judge(what string, w *guard.Window, now time.Time) {
-	level, why := l.alarms.Judge(w, l.needs, now)
-	l.add(map[guard.Level]verdict{guard.Pass: pass, guard.Warn: warn, guard.Fail: fail}[level], what, "%s", why)
+	v := l.alarms.Judge(w, l.needs, now)
+	code := "loss-window"
+	if w.Kind == guard.Files {
+		code = "temporary-window"
+	}
+	l.r.Findings = append(l.r.Findings, finding{Verdict: map[guard.Level]verdict{guard.Pass: pass, guard.Warn: warn, guard.Fail: fail}[v.Level], What: what, Why: v.Why,
+		Code: code, Change: v.Change})
+	l.r.Windows = append(l.r.Windows, newWindowReport(w, now))
+}
+
+// away says why nothing is known.
+func (l *loss) away(what string, err error) {
+	l.r.Findings = append(l.r.Findings, finding{Verdict: warn, What: what, Why: err.Error()})
 }
 
 // positions gives the splits from where the job would read on: those of the newest checkpoint, and what was found besides.
@@ -112,7 +157,7 @@ func (l *loss) tables(j *plan.Job) {
 		now := time.Now()
 		name, since, err := l.oldest(t, s.Key, now)
 		if err != nil {
-			l.add(warn, what, "%v", err)
+			l.away(what, err)
 			continue
 		}
 		w := guard.OfFiles(s.Table.Name, name, since, p.TemporaryTTL())

@@ -24,6 +24,6 @@ func TestTemporaryTTL(t *testing.T) {
 		s.start("STAUNCH_FAILPOINT=rename.before:1").killed()
 		s.program("check", s.file).exits(0).says("pass  temporary files of lake", ".pending is removed in ", "at the earliest (temporary-ttl = 1d)")
 		s.edit(sql("1 min"))
-		s.program("check", s.file).exits(0).says("warn  temporary files of lake", "1m are kept (temporary-ttl = 1m)", "execution.checkpointing.timeout")
+		s.program("check", s.file).exits(0).says("warn  temporary files of lake", "only 1m are kept", "'execution.checkpointing.timeout' [temporary-window]")
 	})
 }
