@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"staunch/account"
 	"staunch/fault"
 	"staunch/fs"
 )
@@ -159,7 +160,11 @@ func (d *Drill) Do(ctx context.Context) (rep *Report, err error) {
 	}
 	defer func() {
 		rep.Took = time.Since(began)
-		if d.Keep || rep.Bad() > 0 {
+		switch {
+		case d.Keep:
+			rep.Notes = append(rep.Notes, d.Scratch+" is left to be looked at, with the folder of each run")
+			return
+		case rep.Bad() > 0:
 			rep.Notes = append(rep.Notes, d.Scratch+" is left to be looked at, with the folders of runs that did not hold")
 			return
 		}
@@ -293,7 +298,7 @@ func (d *Drill) plan(ctx context.Context, rep *Report) error {
 	if err := d.leave(o); err != nil {
 		return err
 	}
-	steps, count, _, err = recorded(o, 1, func(k Key) bool { return k.Op == OpCreate && k.Place == PlacePending })
+	steps, count, _, err = recorded(o, 1, goesOn)
 	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
 	add(steps, count, func(k Key) []Fault {
 		if !k.Op.changes() {
@@ -303,6 +308,11 @@ func (d *Drill) plan(ctx context.Context, rep *Report) error {
 	}, first)
 	rep.Steps += len(steps)
 	return err
+}
+
+// goesOn reports whether a process has come so far that it works on: what is before it is recovery.
+func goesOn(k Key) bool {
+	return k.Op == OpCreate && k.Place == PlacePending || k.Op == OpAppend && (k.Kind == account.KindComplete || k.Kind == account.KindEnd)
 }
 
 // weight puts first what matters most: entries and renames, then other changes, then what makes files, then looks.
@@ -320,7 +330,7 @@ func weight(k Key) int {
 
 // halfway is a kill that leaves a commit half done.
 func halfway(steps []Key, count map[Key]int) (Strike, bool) {
-	for _, want := range []Key{{Op: OpAppend, Place: PlaceTableLog, Kind: "certificate"}, {Op: OpRename, Place: PlacePending}} {
+	for _, want := range []Key{{Op: OpAppend, Place: PlaceTableLog, Kind: account.KindCertificate}, {Op: OpRename, Place: PlacePending}} {
 		if slices.Contains(steps, want) {
 			return Strike{Step: want, Nth: (count[want] + 1) / 2, Fault: KillAfter}, true
 		}
@@ -388,12 +398,14 @@ func (d *Drill) try(ctx context.Context, j *judge, i int, r *Run) error {
 		if err := d.tryOnce(ctx, j, o, r); err != nil {
 			return fmt.Errorf("%s, %s: %w", r.Step, r.Fault, err)
 		}
-		last := len(r.strikes) - 1
-		if r.Verdict != NotReached || r.strikes[last].Nth == 1 {
+		first := !slices.ContainsFunc(r.strikes, func(s Strike) bool { return s.Nth > 1 })
+		if r.Verdict != NotReached || first {
 			return nil
 		}
 		r.strikes = slices.Clone(r.strikes)
-		r.strikes[last].Nth = 1
+		for k := range r.strikes {
+			r.strikes[k].Nth = 1
+		}
 		r.Nth = 1
 	}
 }

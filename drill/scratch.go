@@ -25,7 +25,7 @@ func makeScratch(stores fs.Resolver, uri string) error {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
 	if err := f.MkdirAll(p); err != nil {
-		return fmt.Errorf("scratch folder: %w", err)
+		return fault.Userf("scratch folder: %w", err).WithHint("name a folder on the same store that you may make with --scratch")
 	}
 	return nil
 }
