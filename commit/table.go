@@ -61,7 +61,9 @@ type Variant struct {
 	RepairUnsynced, RepairNewName, RepairIgnoresRewind bool
 	// RewindSkipsStaged leaves replacements that are staged where they are.
 	RewindSkipsStaged bool
-	// NumberFences takes an entry that stands behind others than this process's for a reason to stop, whatever it says.
+	// RepairNoEntry places replacements without an entry.
+	RepairNoEntry bool
+	// NumberFences takes an operator's entry for a reason to stop.
 	NumberFences bool
 	// NoKeep and NoSupersede leave the table's entries of a rewind out; WithdrawUnsynced does not make its moves durable.
 	NoKeep, NoSupersede, WithdrawUnsynced bool
@@ -317,6 +319,9 @@ func (t *Table) newer(e log.Entry) error {
 		Epoch account.Epoch `json:"epoch"`
 		Host  string        `json:"host"`
 		PID   int           `json:"pid"`
+	}
+	if t.variant.NumberFences && (e.Kind == account.KindRepair || e.Kind == account.KindAmend) {
+		return fault.New(fault.Fenced, "entry %d of the log of table %s is another process's", e.N, t.root)
 	}
 	if t.variant.NoFence || json.Unmarshal(e.Body, &by) != nil || by.LogID != t.owner.LogID || by.Epoch <= t.owner.Epoch {
 		return nil

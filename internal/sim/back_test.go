@@ -178,7 +178,7 @@ func case04Fresh(c *script) {
 
 // moveTable lets the job write to another folder; tableAt brings back one that it wrote to.
 func (c *script) moveTable(root string) {
-	l := &lake{o: c.o, root: root, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{}, certified: map[string]bool{}, excused: map[record]bool{}}
+	l := &lake{o: c.o, root: root, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{}, certified: map[string]bool{}, excused: map[record]string{}, staged: map[string][]string{}}
 	c.o.tables = append(c.o.tables, l)
 	c.tableAt(len(c.o.tables) - 1)
 	c.o.reopen(c.world)

@@ -34,6 +34,8 @@ type oracle struct {
 	removed map[string]bool // pending names that the outsider removed
 	foreign map[string]bool // files that somebody else put at final names
 	gone    map[string]bool // files that another program compacted, and what it made of them
+	// repairing are the lost files whose repair was begun; mended are those that were reported to be there again.
+	repairing, mended map[string]bool
 	// wentBack: the job was ordered to go back.
 	wentBack bool
 	moved    bool // what readers see may have changed since the last look
@@ -50,8 +52,10 @@ type lake struct {
 	declared  map[string]int    // success files, by the last look that saw them
 	looks     int
 	certified map[string]bool
-	second    bool            // a second INSERT brings what the first leaves out
-	excused   map[record]bool // records that the job reported as lost
+	second    bool              // a second INSERT brings what the first leaves out
+	excused   map[record]string // records that the job reported as lost, with the file
+	// staged are the names of replacements by the file that they are for.
+	staged map[string][]string
 	// repeats is how many times the job was ordered to go back and to keep what is newer; extra are the copies of records that came of it.
 	repeats int
 	extra   map[record]int
@@ -85,10 +89,11 @@ type record struct {
 }
 
 func newOracle(w *world) *oracle {
-	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{}}
+	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{},
+		repairing: map[string]bool{}, mended: map[string]bool{}}
 	for i := range w.tables {
 		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{},
-			certified: map[string]bool{}, excused: map[record]bool{}})
+			certified: map[string]bool{}, excused: map[record]string{}, staged: map[string][]string{}})
 	}
 	o.reopen(w)
 	return o
@@ -131,7 +136,7 @@ func (o *oracle) read(p string) ([]record, error) {
 // parse reads a line as the JSON format writes it. Anything else is no whole row.
 func parse(line []byte) (r record, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"part":`))
-	part, rest, ok1 := bytes.Cut(rest, []byte(`,"off":`))
+	part, rest, ok1 := bytes.Cut(bytes.TrimPrefix(rest, []byte(" ")), []byte(`,"off":`)) // a replacement has a blank there
 	off, rest, ok2 := bytes.Cut(rest, []byte("}\n"))
 	p, err1 := strconv.Atoi(string(part))
 	n, err2 := strconv.ParseInt(string(off), 10, 64)
@@ -177,9 +182,12 @@ func (l *lake) check(cut bool) error {
 		if v.seen == l.looks {
 			continue
 		}
-		if !cut && !o.gone[f] && !l.superseded(f) {
+		if taken := o.gone[f] || l.superseded(f); !taken && !cut {
 			return find(Vanished, "a visible file vanished: %s", f)
+		} else if !taken && o.mended[f] {
+			return find(Vanished, "P6: %s was reported to be repaired, and a power cut took it away", f)
 		}
+		delete(o.mended, f)
 		for _, r := range v.rows {
 			if l.extra[r] > 0 {
 				l.extra[r]--
@@ -201,8 +209,14 @@ func (l *lake) check(cut bool) error {
 func (l *lake) superseded(f string) bool {
 	rel := strings.TrimPrefix(f, l.root)
 	for _, x := range l.o.store.Files(l.root + "/_superseded") {
-		if _, part, ok := strings.Cut(strings.TrimPrefix(x.Path, l.root+"/_superseded/"), "/"); ok && "/"+part == rel+".superseded" {
+		_, part, ok := strings.Cut(strings.TrimPrefix(x.Path, l.root+"/_superseded/"), "/")
+		if ok && "/"+part == rel+".superseded" {
 			return true
+		}
+		for _, name := range l.staged[f] { // its replacement
+			if ok && "/"+part == path.Join(path.Dir(rel), name+".superseded") {
+				return true
+			}
 		}
 	}
 	return false
@@ -321,8 +335,12 @@ func (o *oracle) complete() error {
 
 func (l *lake) complete() error {
 	o := l.o
-	for r := range l.excused {
-		if _, seen := l.at[r]; seen && !o.wentBack { // else it may have been read again
+	for r, f := range l.excused {
+		_, seen := l.at[r]
+		if !seen && o.mended[f] {
+			return find(Missing, "P6: record %d of partition %d was in %s, which was reported to be repaired, and is not visible", r.Off, r.Part, f)
+		}
+		if seen && !o.wentBack && !o.repairing[f] { // else it may have been read again
 			return find(WrongReport, "P5: record %d of partition %d was reported lost and is visible", r.Off, r.Part)
 		}
 	}
@@ -331,7 +349,7 @@ func (l *lake) complete() error {
 	for p := range o.b.partitions {
 		for off := range o.b.records {
 			r := record{p, off}
-			if _, seen := l.at[r]; l.takes(o.b.kind(p, off)) && !seen && !l.excused[r] {
+			if _, seen := l.at[r]; l.takes(o.b.kind(p, off)) && !seen && l.excused[r] == "" {
 				if missing == 0 {
 					first = r
 				}
@@ -359,6 +377,10 @@ func (l *lake) allDeclared() error {
 	whole := map[string]bool{}
 	for f := range l.files {
 		whole[path.Dir(f)] = true
+	}
+	for f := range l.o.repairing { // whether it was lost when the partition was declared is another matter
+		delete(holes, path.Dir(f))
+		delete(whole, path.Dir(f))
 	}
 	for d := range holes {
 		if l.success == atOnce || l.o.wentBack { // it may have been declared before the loss

@@ -25,6 +25,7 @@ const (
 	aboutFault
 	aboutAct
 	aboutWorld
+	aboutRepair
 )
 
 func (w *world) dice(about, a, b int) *dice {
@@ -94,6 +95,7 @@ func (w *world) wild() {
 	slices.Sort(w.when)
 	w.noise = []int{4, 4, 12}[d.n(3)]
 	w.sweeps = d.p(0.3)
+	w.mends = w.dice(aboutRepair, 0, 0).p(0.25)
 }
 
 // act is one disturbance.
@@ -133,8 +135,11 @@ func (w *world) act() {
 	for _, a := range acts {
 		if k -= a.weight; k < 0 {
 			a.do(w, d, fmt.Sprintf("act%d", w.acts))
-			return
+			break
 		}
+	}
+	if w.mends {
+		w.loseMore()
 	}
 }
 
@@ -421,6 +426,10 @@ func (w *world) call(r *run, op mem.Op) {
 	key := fmt.Sprintf("%s.%d", r.p.name, r.calls)
 	staged := op.Kind == mem.Rename && strings.Contains(op.Path, "/staged-")
 	final := op.Kind == mem.Rename && !staged
+	if r.role == repairer {
+		w.callRepairer(r, op, d, key)
+		return
+	}
 	switch {
 	case d.p(0.0008):
 		if w.happens(key, "%s is killed in the middle of: %s", r.p.name, op) {

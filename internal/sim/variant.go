@@ -66,6 +66,7 @@ var KnownBad = []Variant{
 	{Name: "no-list", Rule: "1.4", Without: "after an append the log is listed once", job: appending(logp.Variant{NoList: true})},
 	{Name: "below-fences", Rule: "1.4", Without: "a begin or claim below the log's beginning is appended again: the attempt ends",
 		job: job.Variant{Commit: commit.Variant{BelowFences: true}, Store: checkpoint.Variant{BelowFences: true}}},
+	{Name: "number-fences", Rule: "1.4", Without: "an operator's entry behind one's own is no fence", job: table(commit.Variant{NumberFences: true})},
 	{Name: "log-unsynced", Rule: "1.5", Without: "the log's folder is durable before an entry is acted on", job: appending(logp.Variant{NoSync: true})},
 	{Name: "clean-newest", Rule: "1.6", Without: "cleaning keeps the newest complete and what follows",
 		job: blind(job.Variant{NoFresh: true, Commit: commit.Variant{AnyLog: true}, Store: checkpoint.Variant{CleanNewest: true}})},
@@ -128,9 +129,14 @@ var KnownBad = []Variant{
 	{Name: "rewind-pending-only", Rule: "7.6", Without: "superseded files leave the final place, too", job: file(protocol.Variant{PendingOnly: true})},
 	{Name: "rewind-unsynced", Rule: "7.6", Without: "a rewind's moves are durable before it counts as carried out", job: table(commit.Variant{WithdrawUnsynced: true})},
 	{Name: "rewind-unfinished", Rule: "7.6", Without: "an unfinished rewind is finished first", job: blind(job.Variant{NoFinish: true})},
+	{Name: "rewind-skips-staged", Rule: "7.6", Without: "replacements that repairs staged leave the temporary place, too", job: table(commit.Variant{RewindSkipsStaged: true})},
 	{Name: "keep-no-entry", Rule: "7.7", Without: "a keep entry excuses the overlap", job: blind(table(commit.Variant{NoKeep: true}))},
 
 	{Name: "ranges-only", Rule: "8.1", Without: "files have exact sets of offsets", wrap: wrapped(rangesOnly)},
+	{Name: "repair-new-name", Rule: "8.2", Without: "a replacement goes to the lost file's own name", job: table(commit.Variant{RepairNewName: true})},
+	{Name: "repair-no-entry", Rule: "8.2", Without: "an entry names the replacement before it goes to its place", job: table(commit.Variant{RepairNoEntry: true})},
+	{Name: "repair-over-rewind", Rule: "8.3", Without: "a rewind in the table's log stops a repair", job: table(commit.Variant{RepairIgnoresRewind: true})},
+	{Name: "repair-unsynced", Rule: "8.4", Without: "a replacement is durable in its place before that is reported", job: table(commit.Variant{RepairUnsynced: true})},
 	{Name: "copy", Rule: "12", Without: "a file becomes visible whole", job: table(commit.Variant{Copy: true})},
 }
 

@@ -33,7 +33,7 @@ import (
 
 // Stats say what happened in a seed.
 type Stats struct {
-	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers, Backs, Cleanings, Cleaned,
+	Steps, Attempts, Kills, Pauses, Faults, Hard, Lags, Repeats, PowerCuts, Outages, Removed, Compactions, Damages, TakeOvers, Strangers, Backs, Cleanings, Cleaned, Repairs, Repaired,
 	Records, Checkpoints, Failed, Files, Restarts, Renamed, Skipped, Lost int
 }
 
@@ -90,7 +90,9 @@ type world struct {
 	undamaged []byte
 	mended    int // attempts up to this one may have seen damage
 
-	cleaners []*run            // that were started
+	mends    bool              // what is lost is repaired, now and then
+	reports  int               // of losses
+	cleaners []*run            // and repairers, that were started
 	sweeps   bool              // some attempts have temporary-cleanup = before-write
 	own      map[string]string // more options of the tables that Flink does not know
 
@@ -105,6 +107,7 @@ const (
 	stranger      // with another checkpoint directory by mistake: must be refused
 	copied        // under another job's name over the same splits: must be refused
 	cleaner       // no start: somebody cleans up
+	repairer      // no start: somebody repairs what is lost
 )
 
 // run is one attempt: a process with its job.
@@ -498,7 +501,10 @@ func (w *world) finish() error {
 	if err := w.o.complete(); err != nil {
 		return err
 	}
-	return w.audited()
+	if err := w.audited(); err != nil || !w.mends {
+		return err
+	}
+	return w.repairRest()
 }
 
 // audited asks the audit, which must agree with the oracle (P11).
@@ -506,7 +512,7 @@ func (w *world) audited() error {
 	for _, l := range w.o.tables {
 		lost := 0
 		for f := range w.o.lost {
-			if w.o.of(f) == l {
+			if w.o.of(f) == l && w.store.Content(f) == nil && !w.o.gone[f] { // else it was repaired
 				lost++
 			}
 		}
@@ -523,7 +529,12 @@ func (w *world) audited() error {
 			bad = append(bad, j.Problems...)
 		}
 		bad = slices.DeleteFunc(bad, func(p audit.Problem) bool {
-			empty := p.Kind == audit.FileSuperseded && len(w.store.Content(p.Path)) == 0 // see "What it does not show" in docs/design/09-simulation.md
+			empty := len(w.store.Content(p.Path)) == 0 // see "What it does not show" in docs/design/09-simulation.md
+			if empty && p.Kind == audit.FileChanged && w.o.lost[p.Path] {
+				losses++ // told as a change of what stands there
+				return true
+			}
+			empty = empty && p.Kind == audit.FileSuperseded
 			return p.Path != "" && (w.o.gone[p.Path] || empty)
 		})
 		if len(bad) > 0 || !ours || losses != lost && !(w.wentBack && losses <= lost) {
@@ -649,12 +660,16 @@ func (w *world) unwanted(r *run, class fault.Class) error {
 // reported checks that what an attempt calls lost was taken by the outsider, and accepts it.
 func (w *world) reported(err error) error {
 	var l *lake
+	file := ""
 	for _, line := range strings.Split(err.Error(), "\n") {
 		line = strings.TrimSpace(line)
 		if f, ok := strings.CutPrefix(line, "lost: "); ok {
 			f, _, _ = strings.Cut(f, " (")
 			w.o.lost[f] = true
-			l = w.o.of(f)
+			l, file = w.o.of(f), f
+			if w.o.mended[f] {
+				return find(FalseLost, "P5: %s was called lost, but it was repaired: %v", f, err)
+			}
 			took := false
 			for p := range w.o.removed {
 				took = took || strings.TrimSuffix(path.Base(p), ".pending") == path.Base(f)
@@ -664,23 +679,25 @@ func (w *world) reported(err error) error {
 			}
 		}
 		if m := lostOffsets.FindStringSubmatch(line); m != nil {
-			l.excuse(m[1], m[2])
+			l.excuse(file, m[1], m[2])
 		}
 	}
 	all := lossID.FindAllStringSubmatch(err.Error(), -1)
 	if len(all) == 0 {
 		return find(WrongReport, "P6: a loss without an id to accept it by: %v", err)
 	}
-	for _, m := range all {
-		w.accept = append(w.accept, m[1])
+	if w.reports++; !w.mends || w.accepts() {
+		for _, m := range all {
+			w.accept = append(w.accept, m[1])
+		}
 	}
 	return w.othersFirst()
 }
 
 var lostOffsets = regexp.MustCompile(`^t-(\d+) offsets ([\d. ]+)$`)
 
-// excuse takes the offsets that a report names for lost.
-func (l *lake) excuse(part, ranges string) {
+// excuse takes the offsets that a report names for those of a lost file.
+func (l *lake) excuse(file, part, ranges string) {
 	p, _ := strconv.Atoi(part)
 	for _, r := range strings.Fields(ranges) {
 		from, to, many := strings.Cut(r, "..")
@@ -690,7 +707,7 @@ func (l *lake) excuse(part, ranges string) {
 			b, _ = strconv.ParseInt(to, 10, 64)
 		}
 		for o := a; o <= b; o++ {
-			l.excused[record{p, o}] = true
+			l.excused[record{p, o}] = file
 		}
 	}
 }
