@@ -135,7 +135,7 @@ func (r *Repairer) add(list []LostFile, c *Recorded, i int) []LostFile {
 	if c.Amended(f.Final) > 0 {
 		return list
 	}
-	return append(list, LostFile{File: *f, Certificate: &c.Certified, Done: c.Done != nil, Accepted: c.accepted(f.Final), Repairs: c.Repairs(f.Final)})
+	return append(list, LostFile{File: *f, Certificate: &c.Certified, Done: c.Done != nil, Accepted: c.AcceptedLoss(f.Final), Repairs: c.Repairs(f.Final)})
 }
 
 // notDone adds the files of the certificate that is being committed which are in neither place. The source is looked at first (see package

@@ -38,8 +38,8 @@ func (c *Certified) lost() (out []account.File) {
 	return out
 }
 
-// accepted reports whether a person took note that the file with this final path is lost.
-func (c *Certified) accepted(final string) bool {
+// AcceptedLoss reports whether a person took note that the file with this final path is lost.
+func (c *Certified) AcceptedLoss(final string) bool {
 	return slices.ContainsFunc(c.Accepted, func(a account.Accept) bool { return a.Files == nil || slices.Contains(a.Files, final) })
 }
 

@@ -656,7 +656,7 @@ func (t *Table) damaged(f *account.File) error {
 func (t *Table) acceptLost(c *Certified, lost []account.File) error {
 	open := false
 	for i := range lost {
-		open = open || !c.accepted(lost[i].Final)
+		open = open || !c.AcceptedLoss(lost[i].Final)
 	}
 	if !open || t.variant.LostGoesOn {
 		return nil

@@ -97,7 +97,7 @@ const (
 func fileOf(tb Table, c *commit.Recorded, i int) File {
 	f := &c.Files[i]
 	out := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Pending: f.Pending, Final: f.Final, Partition: f.Partition, Checkpoint: c.Checkpoint, Epoch: c.Epoch,
-		Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: c.Time, Accepted: len(c.Accepted) > 0, file: f}
+		Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: c.Time, Accepted: c.AcceptedLoss(f.Final), file: f}
 	for _, r := range c.Repairs(f.Final) {
 		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
 	}
