@@ -29,6 +29,9 @@ import (
 	"staunch/plan"
 )
 
+// scratchPrefix begins the names of scratch folders: hidden from all readers of tables.
+const scratchPrefix = ".staunch-drill-"
+
 // drillFlags are what `staunch drill` takes.
 type drillFlags struct {
 	scriptFlags
@@ -165,10 +168,10 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 		return 0, errors.Join(err, os.RemoveAll(control))
 	}
 	rep.Notes = append(rep.Notes, s.notes...)
-	if rep.Bad() == 0 && !s.keep {
-		if err := os.RemoveAll(control); err != nil {
-			return 0, err
-		}
+	if rep.Bad() > 0 || s.keep {
+		rep.Notes = append(rep.Notes, "what the processes of each run said is in "+control)
+	} else if err := os.RemoveAll(control); err != nil {
+		return 0, err
 	}
 	after, err := s.look(context.WithoutCancel(ctx))
 	if err != nil {
@@ -241,13 +244,21 @@ func (s *drillSetup) place() error {
 				return err
 			}
 		}
-		s.scratch = fs.URI(store, path.Join(p, "."+"staunch-"+s.name))
+		s.scratch = fs.URI(store, path.Join(p, scratchPrefix+strings.TrimPrefix(s.name, "drill-")))
 	}
 	store, p, err := s.stores().Resolve(s.scratch)
 	if err != nil {
 		return err
 	}
 	s.scratch = fs.URI(store, p)
+	if infos, err := store.List(path.Dir(p)); err == nil {
+		for _, i := range infos {
+			if i.Dir && strings.HasPrefix(i.Name, scratchPrefix) {
+				s.notes = append(s.notes, fmt.Sprintf("%s is of another drill: one that runs, or one that was killed or found something; remove it if it is not needed",
+					fs.URI(store, path.Join(path.Dir(p), i.Name))))
+			}
+		}
+	}
 	for _, t := range s.tables {
 		if t.URI == s.scratch || strings.HasPrefix(s.scratch, t.URI+"/") {
 			return fmt.Errorf("--scratch %s lies in table %s: choose a folder outside of it", s.scratch, t.Name)
