@@ -190,7 +190,7 @@ type Sample struct {
 // TaskSample is the part of one subtask.
 type TaskSample struct {
 	Subtask int
-	// Read and Written are records and rows.
+	// Read are offsets that were passed, with or without a record; Written rows.
 	Read, Written int64
 	// Files are all that the rounds made.
 	Files []FileSample

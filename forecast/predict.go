@@ -210,17 +210,13 @@ func (p *Forecast) delays(f *Facts, s *Sink, src *Source) {
 		again := src.rate() * p.Cycle.Seconds() / (src.Sample.PerSecond * float64(max(1, f.Settings.Parallelism)))
 		p.AfterFailure += time.Duration(again * float64(time.Second))
 	}
-	if s.Commit.Policy == "" || len(s.Keys) == 0 {
+	if s.Commit.Policy == "" || len(s.Keys) == 0 || !s.Commit.ByTime {
 		return
 	}
-	if !s.Commit.ByTime {
-		p.Complete = s.Commit.Delay + p.Visible
-		return
-	}
-	if length := s.Sample.Times.Length; length > 0 && src.Sample != nil && !src.Sample.Event.IsZero() {
+	if length := s.Sample.Times.Length; length > 0 && s.Commit.Delay >= length && src.Sample != nil && !src.Sample.Event.IsZero() {
 		behind := max(0, src.Sample.NewestRecord.Sub(src.Sample.Event))
 		if behind < day { // else old data is replayed, and its time passes faster than ours
-			p.Complete = max(0, s.Commit.Delay-length) + behind + p.Visible
+			p.Complete = s.Commit.Delay - length + behind + p.Visible
 		}
 	}
 }

@@ -45,8 +45,8 @@ type Forecast struct {
 	// Visible is the longest time from a record's arrival until readers see it, without a failure; AfterFailure with one checkpoint that fails by
 	// its time-out and a restart.
 	Visible, AfterFailure time.Duration
-	// Complete is the longest time from the end of a partition (its last record's arrival) until it is declared complete; 0 if it never is, or
-	// not by time.
+	// Complete is the longest time from the end of a partition (its last record's arrival) until it is declared complete by its time; 0 if it is not,
+	// or earlier.
 	Complete time.Duration
 }
 
@@ -114,12 +114,12 @@ func Judge(f Facts) Report {
 
 func rank(v Verdict) int {
 	switch v {
-	case Fail:
+	case Pass:
 		return 0
 	case Warn:
 		return 1
 	}
-	return 2
+	return 2 // last, where it is seen
 }
 
 func (f *Facts) source(table string) *Source {

@@ -54,7 +54,8 @@ type task struct {
 	index    int
 	branches []*branch
 	marker   operator.Watermarker
-	read     int64
+	// read offsets.
+	read int64
 }
 
 // branch is one INSERT of a subtask.
@@ -208,6 +209,7 @@ func (r *run) task(t *task, parts []connector.Part, begin time.Time, total int64
 	err = r.drain(t, reader, signal, begin, total)
 	_, ranges, serr := reader.Snapshot()
 	for _, g := range ranges {
+		t.read += g.To - g.From // as rates count: with what was filtered, did not parse, or is no record
 		r.seen.Rejected += g.Rejected
 		r.seen.Null += g.Null
 	}
@@ -281,7 +283,6 @@ func (t *task) tick(now time.Time) error {
 // process puts a batch through the branches, as a running subtask does.
 func (r *run) process(t *task, in *changelog.Batch, splits []connector.Split) error {
 	r.seen.Records += int64(in.Rows)
-	t.read += int64(in.Rows)
 	if t.marker != nil {
 		w, ok, err := t.marker.Max(in)
 		if err != nil {

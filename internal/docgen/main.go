@@ -16,7 +16,7 @@ type page struct{ name, text string }
 
 // pages returns all generated pages.
 func pages() []page {
-	return []page{{"configuration.md", configuration()}, {"connectors.md", connectors()}, {"formats.md", formats()}, {"functions.md", functions()}}
+	return []page{{"configuration.md", configuration()}, {"connectors.md", connectors()}, {"formats.md", formats()}, {"functions.md", functions()}, {"check.md", rules()}}
 }
 
 func main() {
