@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +59,8 @@ func (a *auditor) nameDoubles(keys []splitKey) error {
 }
 
 // hold keeps what a file has of the doubled offsets.
-func (a *auditor) hold(path string, rows *fileRows) {
-	h := &holder{path: path, rows: rows.total}
+func (a *auditor) hold(p string, rows *fileRows) {
+	h := &holder{path: p, rows: rows.total}
 	for _, s := range rows.order {
 		t := a.splits[s.key]
 		if t == nil {
@@ -196,12 +197,20 @@ func (a *auditor) twice(g *group, keys []splitKey) {
 		p.What = plural(g.count, "record is", "records are") + " more than once in one file"
 		p.ToDo = "the writer wrote them twice: the file has to be written anew without them"
 	}
+	var only []string // files that have no other rows
 	for _, i := range g.holders {
 		h := a.holders[i]
 		p.Files = append(p.Files, h.path)
-		if h.rows == g.count && len(g.holders) > 1 {
-			p.What += "; " + h.path[strings.LastIndexByte(h.path, '/')+1:] + " has no other rows"
+		if h.rows == g.count {
+			only = append(only, path.Base(h.path))
 		}
+	}
+	switch {
+	case len(g.holders) == 1:
+	case len(only) == len(g.holders):
+		p.What += ", which have no other rows: copies of each other"
+	case len(only) > 0 && len(only) <= shownFiles:
+		p.What += "; no other rows are in " + strings.Join(only, ", ")
 	}
 	for _, k := range keys {
 		if s := g.splits[k]; s != nil {

@@ -98,6 +98,8 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	if err := a.read(); err != nil {
 		return nil, err
 	}
+	// Readers found them in any order.
+	slices.SortStableFunc(a.rep.Problems, func(x, y Problem) int { return cmp.Compare(x.Path, y.Path) })
 	if err := a.judge(); err != nil {
 		return nil, err
 	}

@@ -337,7 +337,7 @@ func TestDoubles(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, p := range r.Problems {
-		if strings.Contains(p.What, "no other rows") != (slices.ContainsFunc(p.Files, func(f string) bool { return strings.HasSuffix(f, "/copy") || strings.HasSuffix(f, "/c") })) {
+		if strings.Contains(p.What, "no other rows are in ") != (slices.ContainsFunc(p.Files, func(f string) bool { return strings.HasSuffix(f, "/copy") || strings.HasSuffix(f, "/c") })) {
 			t.Errorf("%v: %s", p.Files, p.What)
 		}
 	}
