@@ -234,7 +234,7 @@ func (d *Drill) undisturbed(ctx context.Context, j *judge, rep *Report) error {
 	case !j.alike && sights[0].Rows != sights[1].Rows:
 		return fmt.Errorf("two undisturbed runs gave %d and %d rows: runs cannot be held against each other", sights[0].Rows, sights[1].Rows)
 	case !j.alike:
-		rep.Notes = append(rep.Notes, "two undisturbed runs gave other values (a function such as NOW() or UUID()?): rows are counted, and offsets held against each other, but values are not compared")
+		rep.Notes = append(rep.Notes, "two undisturbed runs gave other values (a function such as NOW()?): rows are counted, and offsets held against each other, but values are not compared")
 	}
 	return nil
 }
