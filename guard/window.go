@@ -283,7 +283,7 @@ func bytes(n float64) string {
 	return fmt.Sprintf("%.3g %s", n, units[i])
 }
 
-// Span writes a duration in its two largest units: 6d 3h, 4m 30s, 1.5s.
+// Span writes a duration in its two largest units, cut off and never rounded up: 6d 3h, 4m 30s, 1.5s.
 func Span(d time.Duration) string {
 	switch {
 	case d == math.MaxInt64:
@@ -291,11 +291,11 @@ func Span(d time.Duration) string {
 	case d < 0:
 		return "-" + Span(-d)
 	case d < time.Second:
-		return d.Round(time.Millisecond).String()
+		return d.Truncate(time.Millisecond).String()
 	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
+		return d.Truncate(100 * time.Millisecond).String()
 	}
-	left := d.Round(time.Second)
+	left := d.Truncate(time.Second)
 	var out []string
 	for _, u := range []struct {
 		unit time.Duration

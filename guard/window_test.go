@@ -335,9 +335,9 @@ func TestGoneText(t *testing.T) {
 }
 
 func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", 300 * time.Millisecond: "300ms", 1500 * time.Millisecond: "1.5s", 59600 * time.Millisecond: "1m", 75 * time.Second: "1m 15s",
+	for d, want := range map[time.Duration]string{0: "0s", 300 * time.Millisecond: "300ms", 1500 * time.Millisecond: "1.5s", 59600 * time.Millisecond: "59s", 75 * time.Second: "1m 15s",
 		time.Hour: "1h", time.Hour + 5*time.Second: "1h", 3*time.Hour + 12*time.Minute + 4*time.Second: "3h 12m", 7 * 24 * time.Hour: "7d", 50*time.Hour + time.Minute: "2d 2h",
-		24*time.Hour + 3*time.Minute: "1d", math.MaxInt64: "for ever", -time.Minute: "-1m", 9999 * time.Millisecond: "10s"} {
+		24*time.Hour + 3*time.Minute: "1d", math.MaxInt64: "for ever", -time.Minute: "-1m", 9999 * time.Millisecond: "9.9s"} {
 		if got := Span(d); got != want {
 			t.Errorf("%v: %q, want %q", int64(d), got, want)
 		}

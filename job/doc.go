@@ -6,6 +6,8 @@
 //	attempt: load log -> claim tables -> commit the newest checkpoint's promises -> discover splits -> start subtasks -> checkpoints ...
 //	                                                   failure: stop all, wait for outcomes, restart strategy, next attempt
 //
+// Beside the attempts, and also between them, window.go watches how long what is not committed stays where it is (package guard). It decides nothing.
+//
 // Invariants
 //   - C5: on recovery all promised files are committed before the first Poll.
 //   - K1, K3: see checkpoint/protocol. An attempt ends only after its append and commit have had their outcome.

@@ -139,7 +139,7 @@ func TestLossWindowEases(t *testing.T) {
 	p := s.start("-D", looks, "-D", "execution.checkpointing.interval=1h")
 	p.awaits("checkpoint committed")
 	k.old(0, time.Now().Add(-50*time.Minute), `{"id":0,"v":"x","dt":"2024-01-01"}`)
-	p.awaits("level=WARN", "loss window: offsets are about to leave the topic", "offset 0 of "+k.name+"-0 may leave in 9m")
+	p.awaits("level=WARN", "loss window: offsets are about to leave the topic", "offset 0 of "+k.name+"-0 may leave in ", "kept=1h")
 	k.set("retention.ms", "36000000")
 	p.awaits("level=INFO", "loss window: enough time is left again", "offset 0 of "+k.name+"-0 may leave in 9h")
 	p.silent("level=ERROR")
@@ -152,4 +152,21 @@ func TestLossWindowEases(t *testing.T) {
 	k.set("retention.ms", "60000000")
 	k.set("cleanup.policy", "compact")
 	s.program("check", s.file).exits(0).says("pass  loss window of table src", "counted as gaps")
+}
+
+// TestLossWindowSize: a topic that is bounded by its size leaves as much time as it takes to fill it.
+func TestLossWindowSize(t *testing.T) {
+	t.Parallel()
+	k := newTopic(t, 1, "retention.bytes", "2097152", "segment.bytes", "1048576", "compression.type", "uncompressed")
+	s := newScript(t, k.copyJob())
+	p := s.start("-D", looks, "-D", "execution.checkpointing.interval=1h")
+	p.awaits("checkpoint committed")
+	for i := range 18 { // nine tenths of it
+		k.old(0, time.Now(), fmt.Sprintf(`{"id":%d,"v":"%s","dt":"2024-01-01"}`, i, strings.Repeat("x", 100_000)))
+	}
+	p.awaits("level=WARN", "loss window: offsets are about to leave the topic", "offset 0 of "+k.name+"-0 may leave in about ", "(retention.bytes = 2097152 at ")
+	k.set("retention.bytes", "209715200")
+	p.awaits("level=INFO", "loss window: enough time is left again", "(retention.bytes = 209715200 at ")
+	p.stop()
+	s.program("check", s.file).exits(0).says("warn  loss window of table src", "everything is committed; what comes now stays about ", "lengthen 'retention.bytes'")
 }
