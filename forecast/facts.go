@@ -56,10 +56,10 @@ type Machine struct {
 // Source is one source table.
 type Source struct {
 	Table, Connector string
-	// Surveyed: the source was asked; Splits, Topics and Group are known.
-	Surveyed bool
-	Splits   []Split
-	Topics   []Topic
+	// Surveyed: the source was asked; Splits, Topics and Group are known. Away: it did not answer, which is told elsewhere.
+	Surveyed, Away bool
+	Splits         []Split
+	Topics         []Topic
 	// RateOver is the time over which rates were taken, up to now.
 	RateOver time.Duration
 	// RateGiven: the user said how many records come.

@@ -30,7 +30,7 @@ func (j *judge) source(s *Source) {
 	switch {
 	case j.f.Settings.Bounded:
 		j.add("no-forecast", Pass, what, "", "the job ends by itself, as fast as it can: there is no forecast of what it does an hour")
-	case !s.Surveyed && s.Connector != "":
+	case !s.Surveyed && !s.Away && s.Connector != "":
 		j.add("no-forecast", Pass, what, "", "it cannot be asked how much comes, so that there is no forecast")
 	}
 	j.splits(s, what)
@@ -155,9 +155,12 @@ func (j *judge) groups() {
 	}
 }
 
+// longEnough is how long a partition has to be without records to count as one that gets none.
+const longEnough = 5 * time.Minute
+
 // idleSplits are partitions without a record in the time that was looked at, while others have some.
 func (s *Source) idleSplits() (ids []string) {
-	if s.rate() == 0 || s.RateGiven {
+	if s.rate() == 0 || s.RateGiven || s.RateOver < longEnough {
 		return nil
 	}
 	for _, p := range s.Splits {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,6 +72,9 @@ func (r *jobReport) forecasts(l *observe.Looker, i int, j *plan.Job, jobs int) e
 		return err
 	}
 	l.Options.WritersMemory = writersMemory(memory) / int64(jobs)
+	l.Away = func(what string) bool {
+		return slices.ContainsFunc(r.Findings, func(x finding) bool { return x.What == what && x.Verdict == fail })
+	}
 	facts, err := l.Job(i)
 	if err != nil {
 		return err

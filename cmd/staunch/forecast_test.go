@@ -71,6 +71,8 @@ var unwise = []struct {
 	{rule: "roll-size-unreached", edits: []string{"'sink.partition-commit.trigger'", "'sink.rolling-policy.file-size' = '1 gb', 'sink.partition-commit.trigger'"}},
 	{rule: "small-files", edits: []string{"'5 min'", "'2 s'"}},
 	{rule: "many-partitions", edits: []string{"SELECT id, name, DATE_FORMAT(ts, 'yyyy-MM-dd'), DATE_FORMAT(ts, 'HH')", "SELECT id, name, DATE_FORMAT(ts, 'yyyy-MM-dd'), CAST(id AS STRING)", "'$dt $hr:00:00'", "'$dt 00:00:00'", "'1 h'", "'1 d'"}},
+	{rule: "open-files-memory", edits: []string{"SELECT id, name, DATE_FORMAT(ts, 'yyyy-MM-dd'), DATE_FORMAT(ts, 'HH')", "SELECT id, REPEAT(name, 2000), DATE_FORMAT(ts, 'yyyy-MM-dd'), CAST(id AS STRING)", "'$dt $hr:00:00'", "'$dt 00:00:00'", "'1 h'", "'1 d'",
+		"'DIR/lake', 'format' = 'json'", "'DIR/lake', 'format' = 'parquet'", "SET 'table.local", "SET 'taskmanager.memory.process.size' = '64 mb'; SET 'table.local"}},
 	{rule: "default-partition", edits: []string{"DATE_FORMAT(ts, 'HH') FROM", "NULLIF(DATE_FORMAT(ts, 'HH'), DATE_FORMAT(ts, 'HH')) FROM", "'$dt $hr:00:00'", "'$dt 00:00:00'", "'1 h'", "'1 d'"}},
 	{rule: "commit-without-policy", edits: []string{", 'sink.partition-commit.policy.kind' = 'success-file'", ""}},
 	{rule: "commit-without-partitions", edits: []string{"PARTITIONED BY (dt, hr) ", ""}},
@@ -238,8 +240,22 @@ func TestCheckFindsUnwise(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("not found in %+v", r.Findings)
+			t.Errorf("not found in %+v; forecast %+v", r.Findings, r.Forecasts)
 		})
+	}
+}
+
+// TestCheckAway: what did not answer is not asked again, and says so once.
+func TestCheckAway(t *testing.T) {
+	f := newFeed(t)
+	r := f.checked("missing")
+	for _, x := range r.Findings {
+		if x.Code == "no-forecast" || x.Code == "sample" {
+			t.Errorf("%+v", x)
+		}
+	}
+	if len(r.Forecasts) != 0 {
+		t.Errorf("%+v", r.Forecasts)
 	}
 }
 

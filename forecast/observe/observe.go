@@ -38,6 +38,8 @@ type Looker struct {
 	// Stores are the real ones.
 	Stores  fs.Resolver
 	Options Options
+	// Away reports, by `source <describe>` and `sink <table>`, what was asked already and did not answer; nil: nothing.
+	Away func(what string) bool
 }
 
 // Job gathers the facts of the i-th job of the file.
@@ -57,9 +59,10 @@ func (l *Looker) Job(i int) (forecast.Facts, error) {
 			f.Sinks = append(f.Sinks, l.sink(j.Sinks[n]))
 			n++
 		}
+		s.Away = l.away("source " + src.Describe)
 		r, err := l.survey(src, &s, f.Settings)
 		if err != nil { // the check of the source says so too
-			s.Surveyed = false
+			s.Surveyed, s.Away = false, true
 			l.Log.Warn("the source could not be surveyed", "source", src.Describe, "error", err)
 		}
 		if r != nil {
@@ -71,6 +74,8 @@ func (l *Looker) Job(i int) (forecast.Facts, error) {
 	}
 	return f, nil
 }
+
+func (l *Looker) away(what string) bool { return l.Away != nil && l.Away(what) }
 
 // settings reads the options of the job.
 func (l *Looker) settings(j *plan.Job) (s forecast.Settings, err error) {
@@ -211,7 +216,9 @@ func (l *Looker) sink(p plan.Sink) forecast.Sink {
 	if x.Commit {
 		s.Commit.ByTime, s.Commit.Delay, s.Commit.Zone, s.Commit.Pattern, s.Commit.Formatter = x.ByTime, x.Delay, x.Zone, x.Pattern, x.TimeFormat
 	}
-	s.RoundTrip = l.roundTrip(t)
+	if !l.away("sink " + s.Table) {
+		s.RoundTrip = l.roundTrip(t)
+	}
 	return s
 }
 

@@ -32,7 +32,7 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // survey asks a source how much comes in, and prepares the rounds of a sample; nil without one.
 func (l *Looker) survey(src *dataflow.Source, s *forecast.Source, set forecast.Settings) (*run, error) {
 	asked, ok := src.Source.(connector.Surveyor)
-	if !ok {
+	if !ok || s.Away {
 		return nil, nil
 	}
 	v, err := asked.Survey(l.context(0, set.Parallelism, func() {}))
