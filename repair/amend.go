@@ -134,7 +134,7 @@ func (a *amender) arguments() error {
 	w := a.w
 	switch {
 	case len(w.Removed) == 0:
-		return fault.Userf("no removed file is named: an amend says which files of the table were rewritten").WithHint("files that were only added are no business of the job's log")
+		return fault.Userf("no removed file is named: an amend says which files of the table were rewritten").WithHint("files that stood in the table before the job are taken in with --adopt")
 	case strings.TrimSpace(w.Why) == "":
 		return fault.Userf("a reason is needed: every audit shows it")
 	}

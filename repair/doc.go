@@ -16,5 +16,6 @@
 //   - The records are those of the certificate: of the same topic, by its id (account.Range.Origin), not of one that was made anew under the name.
 //   - Nothing is changed before the replacement is durable. It holds no claim, stops no attempt and joins no consumer group; the job may run, be stopped
 //     at the loss, or have ended.
-//   - Memory is bounded: at most maxFiles files are written at a time, and one batch is read.
+//   - Memory is bounded: at most maxFiles files and maxBytes are written at a time, and one batch is read. Many lost files of one checkpoint take few
+//     passes over its records.
 package repair

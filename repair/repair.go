@@ -38,8 +38,11 @@ type Order struct {
 // ErrStopped: Order.Stopped said so. What was repaired stays.
 var ErrStopped = errors.New("stopped")
 
-// maxFiles bounds the files that are written in one pass over the records.
-const maxFiles = 32
+// maxFiles and maxBytes bound the files that are written in one pass over the records: each holds rows in memory until it is written.
+const (
+	maxFiles = 32
+	maxBytes = 64 << 20
+)
 
 // repairer repairs one table.
 type repairer struct {
@@ -184,16 +187,17 @@ func (r *repairer) stopped() bool { return r.order.Stopped != nil && r.order.Sto
 // groups puts files together whose records are read in one pass: of one certificate and INSERT.
 func groups(files []*lostFile) (out [][]*lostFile) {
 	type of struct{ certificate, insert string }
-	at := map[of]int{}
+	at, bytes := map[of]int{}, map[int]int64{}
 	for _, f := range files {
 		k := of{f.Certificate.Hash, f.Insert}
 		i, ok := at[k]
-		if !ok || len(out[i]) == maxFiles {
+		if !ok || len(out[i]) == maxFiles || bytes[i]+f.Length > maxBytes {
 			i = len(out)
 			at[k] = i
 			out = append(out, nil)
 		}
 		out[i] = append(out[i], f)
+		bytes[i] += f.Length
 	}
 	return out
 }
