@@ -55,6 +55,9 @@ type judge struct {
 	files *files
 	// holes: entries that cannot be read stand somewhere before here.
 	holes bool
+	// backed are amended files that a rewind took back; unfinished: not all of those rewinds are carried out.
+	backed     map[string]bool
+	unfinished bool
 	// older: a version without certificates wrote to the table before, or between.
 	older bool
 	// promise is what the job's own log says of the table, nil if it was not read.

@@ -189,9 +189,16 @@ func (x *files) amended(j *judge, c *certificate, f *account.File, final string,
 
 // added judges the files that amends put into the table.
 func (j *judge) added() error {
+	void := j.voids()
 	for _, final := range slices.Sorted(maps.Keys(j.past.mended.Added)) {
 		f := j.past.mended.Added[final]
 		at := j.now(final)
+		if counts, err := j.voided(void, final, at); err != nil || !counts {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		p, err := j.files.compare(&f, at)
 		if err != nil {
 			return err

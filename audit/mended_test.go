@@ -247,6 +247,51 @@ func TestAmendedIsClean(t *testing.T) {
 	}
 }
 
+// merge puts one file in the place of several, as a compaction does, and records that.
+func (l *lake) merge(name string, files ...account.File) account.File {
+	l.t.Helper()
+	var all []byte
+	a := account.File{Final: filepath.Join(filepath.Dir(files[0].Final), name), Partition: files[0].Partition}
+	e := account.Amend{Who: "operator", Why: "compaction", Time: time.Now()}
+	for _, f := range files {
+		b, err := os.ReadFile(f.Final)
+		l.must(err)
+		l.must(os.Remove(f.Final))
+		all = append(all, b...)
+		a.Rows += f.Rows
+		e.Removed = append(e.Removed, f.Final)
+	}
+	l.must(os.WriteFile(a.Final, all, 0o666))
+	sum := sha256.Sum256(all)
+	a.Length, a.SHA256 = int64(len(all)), hex.EncodeToString(sum[:])
+	e.Added = []account.File{a}
+	l.put(l.nextNumber(), account.KindAmend, l.body(e))
+	l.places = nil
+	l.open()
+	return a
+}
+
+// TestAmendedAndRewound: a rewind takes out what an amend put in the place of superseded files, also over two amends, and leaves the rest.
+func TestAmendedAndRewound(t *testing.T) {
+	l := standard(t, "json", 0)
+	stays := l.merge("old.json", l.file(0, 0), l.file(1, 0))
+	first := l.merge("new.json", l.file(4, 0), l.file(4, 1))
+	goes := l.merge("newer.json", first, l.file(4, 2))
+	l.rewind(3)
+	for p, want := range map[string]bool{stays.Final: true, goes.Final: false} {
+		if _, err := os.Stat(p); (err == nil) != want {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if r := l.audit(Options{}); r.Verdict != Clean {
+		t.Error(text(r))
+	}
+	took, err := commit.ReadTakenOut(&env.Real{}, local.New(), l.root, l.job)
+	if err != nil || len(took) != 1 || !took[0].Files[filepath.Join(goes.Partition, "newer.json")] {
+		t.Errorf("%+v, %v", took, err)
+	}
+}
+
 // mended are damages of repaired and amended tables.
 var mended = []damage{
 	{name: "replacement edited", do: func(l *lake) {
@@ -320,6 +365,18 @@ var mended = []damage{
 	{name: "file of an amend outside", do: func(l *lake) {
 		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: nil, Added: []account.File{{Final: "/elsewhere/x.json"}}, Why: "x"}))
 	}, want: []Kind{FileMissing, FileOutside}},
+	{name: "amend over a rewind", do: func(l *lake) {
+		f := l.merge("mixed.json", l.file(0, 0), l.file(4, 0))
+		l.rewind(3)
+		l.at(f.Final)
+	}, want: []Kind{FileSuperseded}},
+	{name: "rewound file of an amend put back", do: func(l *lake) {
+		f := l.merge("both.json", l.file(4, 0), l.file(4, 1))
+		b, err := os.ReadFile(f.Final)
+		l.must(err)
+		l.rewind(3)
+		l.create(f.Final, b)
+	}, want: []Kind{FileSuperseded}},
 	{name: "amend of an unknown file", do: func(l *lake) {
 		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{l.root + "/none.json"}, Why: "x"}))
 	}, want: []Kind{ChainBroken}},

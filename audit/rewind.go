@@ -68,6 +68,7 @@ func (j *judge) takenBack(c *certificate) error {
 	for i := range c.Files {
 		f := &c.Files[i]
 		j.place(c, f)
+		j.back(f.Final, finished)
 		for _, p := range append([]string{f.Pending, f.Final}, j.staged(c, f)...) {
 			at, ok := j.files.inside(f, p)
 			if !ok {

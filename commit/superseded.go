@@ -69,6 +69,7 @@ type takenOut struct {
 	files map[string][]account.File // of certificates by their hash
 	// staged are the replacements that repairs of such files name, as partition and name.
 	staged map[string][]string
+	amends []Amended
 	begun  map[string]*Superseding
 	out    []TakenOut
 }
@@ -91,6 +92,12 @@ func (r *takenOut) visit(e log.Entry) error {
 				r.staged[x.Certificate] = append(r.staged[x.Certificate], path.Join(f.Partition, replacementStem(x.Staged)))
 			}
 		}
+	case account.KindAmend:
+		a := Amended{N: e.N}
+		if err := decode(e, &a.Amend); err != nil {
+			return err
+		}
+		r.amends = append(r.amends, a)
 	case account.KindSupersede:
 		x := &Superseding{Hash: e.SHA256, N: e.N}
 		if err := decode(e, &x.Supersede); err != nil {
@@ -107,13 +114,21 @@ func (r *takenOut) visit(e log.Entry) error {
 			return nil
 		}
 		out := TakenOut{N: x.N, Time: w.Time, Files: map[string]bool{}}
+		finals := map[string]bool{}
 		for _, h := range x.Certificates {
 			for i := range r.files[h] {
 				f := &r.files[h][i]
-				out.Files[path.Join(f.Partition, path.Base(f.Final))] = true
+				out.Files[path.Join(f.Partition, path.Base(f.Final))], finals[f.Final] = true, true
 			}
 			for _, name := range r.staged[h] {
 				out.Files[name] = true
+			}
+		}
+		for i := range r.amends {
+			if a := &r.amends[i]; a.N < x.N && a.of(finals) {
+				for _, f := range a.Added {
+					out.Files[path.Join(f.Partition, path.Base(f.Final))], finals[f.Final] = true, true
+				}
 			}
 		}
 		r.out = append(r.out, out)

@@ -36,8 +36,11 @@ func (t *Table) Withdraw() (*Withdrawn, error) {
 		return nil, nil
 	}
 	out := &Withdrawn{Checkpoints: len(x.Certificates), Dir: path.Join(t.root, "_superseded", strconv.FormatInt(x.N, 10))}
-	w := &withdrawal{t: t, out: out, declared: map[string]bool{}, replaced: map[string]bool{}, to: map[string]bool{}, from: map[string]bool{}}
+	w := &withdrawal{t: t, out: out, declared: map[string]bool{}, replaced: map[string]bool{}, finals: map[string]bool{}, to: map[string]bool{}, from: map[string]bool{}}
 	if err := t.superseded(x, w.certificate); err != nil {
+		return nil, err
+	}
+	if err := w.amended(x.N); err != nil {
 		return nil, err
 	}
 	if err := w.again(); err != nil {
@@ -107,8 +110,11 @@ type withdrawal struct {
 	t        *Table
 	out      *Withdrawn
 	declared map[string]bool
-	// replaced are final names of files whose replacement was moved.
+	// replaced are final names of files whose replacement was moved, or that an amend had taken out.
 	replaced map[string]bool
+	// finals are the final names of all that was taken out so far; behind is what the log says of files behind the certificates, the newest first.
+	finals map[string]bool
+	behind []*Mended
 	// nowhere are files to be looked for a second time.
 	nowhere []*taking
 	// to and from are the folders whose entries change.
@@ -132,6 +138,7 @@ func (w *withdrawal) certificate(c *Certified, behind []*Mended) error {
 	for p := range c.Committed {
 		w.declared[p] = true
 	}
+	w.behind = behind
 	files := slices.Clip(c.Files)
 	for i := range c.Files {
 		files = append(files, w.replacements(c, &c.Files[i], behind)...)
@@ -139,14 +146,54 @@ func (w *withdrawal) certificate(c *Certified, behind []*Mended) error {
 	if err := w.makeFolders(files); err != nil {
 		return err
 	}
+	for i := range c.Files {
+		w.finals[c.Files[i].Final] = true
+	}
+	return w.move(files, len(c.Files), fmt.Sprintf("the certificate of checkpoint %d", c.Checkpoint))
+}
+
+// amended takes out the files that amends put in the place of superseded ones alone: what they hold comes again. One that holds rows of other files as
+// well stays, and the audit tells of it.
+func (w *withdrawal) amended(supersede int64) error {
+	for _, m := range slices.Backward(w.behind) {
+		for _, a := range m.Amends {
+			if a.N > supersede || !a.of(w.finals) {
+				continue
+			}
+			var files []account.File
+			for _, p := range a.Removed {
+				w.replaced[p] = true
+			}
+			for _, f := range a.Added {
+				w.finals[f.Final] = true
+				files = append(files, account.File{Pending: f.Final, Final: f.Final, Partition: f.Partition})
+			}
+			if err := w.makeFolders(files); err != nil {
+				return err
+			}
+			if err := w.move(files, len(files), fmt.Sprintf("the amend of entry %d", a.N)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// of reports whether all that a removed is among these final paths.
+func (a *Amended) of(finals map[string]bool) bool {
+	return len(a.Removed) > 0 && !slices.ContainsFunc(a.Removed, func(p string) bool { return !finals[p] })
+}
+
+// move takes files out; those from first on are replacements. by is what names them.
+func (w *withdrawal) move(files []account.File, first int, by string) error {
 	for i := range files {
 		f := &files[i]
 		for _, p := range []string{f.Pending, f.Final} {
 			if !strings.HasPrefix(p, w.t.root+"/") {
-				return fault.New(fault.Damage, "table %s: the certificate of checkpoint %d names %s, which is outside: nothing was moved", w.t.root, c.Checkpoint, p)
+				return fault.New(fault.Damage, "table %s: %s names %s, which is outside: nothing was moved", w.t.root, by, p)
 			}
 		}
-		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition), stem: path.Base(f.Final), replacement: i >= len(c.Files)}
+		k := &taking{f: f, dir: path.Join(w.out.Dir, f.Partition), stem: path.Base(f.Final), replacement: i >= first}
 		if k.replacement {
 			k.stem = replacementStem(f.Pending)
 		}

@@ -314,6 +314,7 @@ class Job:
         self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
         self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
         self.holes, self.repaired, self.amended_rows = False, [], 0
+        self.amends, self.backed, self.unfinished = [], set(), False
 
     def found(self, kind, what, **more):
         self.table.found(kind, what, job=self.name, **more)
@@ -333,6 +334,7 @@ class Job:
                 if kind == 'repair':
                     self.repairs.setdefault((body['certificate'], body['final']), []).append(dict(body, entry=n))
                 if kind == 'amend':
+                    self.amends.append((body['removed'] or [], [f['final'] for f in body.get('added') or []]))
                     for f in body['removed'] or []:
                         self.removed[f] = n
                         self.added.pop(f, None)
@@ -359,9 +361,27 @@ class Job:
                 self.torn = True
         self.committing = self.open is not None and 'out' not in self.open
         self.settle()
+        whole, mixed = self.voids()
         for final, f in sorted(self.added.items()):
+            if final in whole or final in mixed:
+                if os.path.lexists(self.now(final)) and not self.unfinished:
+                    self.found('file-superseded', 'it stands for files that a rewind took back', path=self.now(final))
+                if final in whole:
+                    continue
             f = dict(f, sets=[(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []], foreign=True)
             self.files += self.check_file({'checkpoint': 0}, [f], self.now(final), self.now(final)) is not None
+
+    def voids(self):
+        """Gives the files of amends that hold only, or also, rows which a rewind took back."""
+        whole, mixed = set(), set()
+        for removed, added in self.amends:
+            back = [p for p in removed if p in self.backed or p in mixed]
+            if back and all(p in self.backed for p in removed):
+                whole.update(added)
+                self.backed.update(added)
+            elif back:
+                mixed.update(added)
+        return whole, mixed
 
     def now(self, path):
         """Gives the place of a path of a table that was moved as a whole."""
@@ -423,6 +443,9 @@ class Job:
         for p in c.get('partitions') or []:
             self.parts.setdefault(p, False)
         self.place(n, files)
+        back = {f['final'] for f in files if f['final'] in self.removed}
+        self.backed |= back
+        self.unfinished = self.unfinished or back and self.out[digest] not in self.carried
         for f in files if self.out[digest] in self.carried else ():
             pending = self.table.inside(f, f['pending'])
             final = self.table.inside(f, f['final'])
