@@ -69,7 +69,7 @@ func drillJobCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = drillLife(o, w)
+			err = drillLife(o, w, nil)
 			end := drill.End{Finished: err == nil}
 			if err != nil {
 				end.Class, end.Error = fault.ClassOf(err).String(), err.Error()
@@ -85,8 +85,8 @@ func drillSettings(o drill.Orders) []string {
 		"execution.checkpointing.min-pause=0 ms", "restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=1000", "restart-strategy.fixed-delay.delay=20 ms")
 }
 
-// drillLife runs the jobs of the file to their end.
-func drillLife(o drill.Orders, w *drill.World) error {
+// drillLife runs the jobs of the file to their end. change may change them; tests do.
+func drillLife(o drill.Orders, w *drill.World, change func(*job.Spec)) error {
 	f := &runFlags{}
 	f.logFormat, f.config, f.dynamic, f.base = "text", o.Job.Config, drillSettings(o), w
 	f.accept = o.Job.Accept
@@ -110,6 +110,9 @@ func drillLife(o drill.Orders, w *drill.World) error {
 			return err
 		}
 		spec.FromSavepoint, spec.Fresh, spec.FromTable = "", false, false // what the user's settings order for the real job
+		if change != nil {
+			change(&spec)
+		}
 		jobs = append(jobs, job.New(&env.Real{}, spec, log, reg.Group("job_name", j.Name)))
 	}
 	errs := make([]error, len(jobs))
