@@ -170,3 +170,38 @@ func TestLossWindowSize(t *testing.T) {
 	p.stop()
 	s.program("check", s.file).exits(0).says("warn  loss window of table src", "everything is committed; what comes now stays about ", "lengthen 'retention.bytes'")
 }
+
+// TestLossWindowHeals: a job that has read what left the topic before it was committed needs no more than to go on.
+func TestLossWindowHeals(t *testing.T) {
+	t.Parallel()
+	k := newTopic(t, 1)
+	s := newScript(t, k.copyJob())
+	k.fill(0, 0, 9)
+	p := s.start()
+	p.seen(s.path("lake"), 10)
+	p.stop()
+	p = s.start("-D", looks, "-D", "execution.checkpointing.interval=1h", "-D", "metrics.reporter.prom.port=30000-30999")
+	m := p.metrics()
+	k.fill(0, 10, 99)
+	until(t, "ninety records", p, func() bool { return m.sum("numRecordsIn") == 90 })
+	until(t, "the records' deletion", p, func() bool {
+		o := kadm.Offsets{}
+		o.Add(kadm.Offset{Topic: k.name, Partition: 0, At: 70})
+		r, err := k.adm.DeleteRecords(context.Background(), o)
+		return err == nil && r.Error() == nil
+	})
+	p.awaits("level=ERROR", "loss window: offsets that are not committed have left the topic", fmt.Sprintf("60 offsets that no completed checkpoint has are gone: %s-0 from 10 to 69 (60)", k.name))
+	if left := m.sum("lossWindowSeconds"); left != 0 || m.sum("lossWindowAlarm") != 1 {
+		t.Errorf("%v s left", left)
+	}
+	s.program("check", s.file).exits(1).says("fail  loss window of table src", "60 offsets that no completed checkpoint has are gone")
+	p.stop()
+	wantIDs(t, s.path("lake"), span(0, 99))
+	s.program("check", s.file).exits(0).says("pass  loss window of table src")
+	k.fill(0, 100, 109)
+	p = s.start()
+	p.seen(s.path("lake"), 110)
+	p.stop()
+	wantIDs(t, s.path("lake"), span(0, 109))
+	s.verified(s.path("lake"))
+}
