@@ -164,11 +164,26 @@ func (j *judge) amend(e *log.Entry, a *account.Amend) error {
 		}
 		j.named.add(p)
 		j.files.exts[path.Ext(p)] = true
+		if len(a.Removed) == 0 {
+			j.adopted(&a.Added[i])
+		}
+	}
+	if len(a.Removed) == 0 {
+		j.rep.note(fmt.Sprintf("entry %d: %s adopted %s that stood in the table before (%s): that they stay as they are is proven, where their rows came from is not", e.N, by(a.Who, a.Time),
+			plural(int64(len(a.Added)), "file", "files"), a.Why))
+		return nil
 	}
 	j.rep.RowsAmended += a.RowsRemoved
 	j.rep.note(fmt.Sprintf("entry %d: %s amended the table: %s out, %s in, %d rows less (%s)", e.N, by(a.Who, a.Time), plural(int64(len(a.Removed)), "file", "files"),
 		plural(int64(len(a.Added)), "file", "files"), a.RowsRemoved, a.Why))
 	return nil
+}
+
+// adopted takes in a file that stood in the table before the job. Its partition may have a success file.
+func (j *judge) adopted(f *account.File) {
+	j.rep.Adopted++
+	j.rep.AdoptedRows += f.Rows
+	j.parts[f.Partition] = j.parts[f.Partition]
 }
 
 // amended judges a file that amend n took out of the table.

@@ -162,7 +162,10 @@ type Job struct {
 	// Repairs are lost files that were replaced: their rows are there. RowsAmended were taken out on purpose, in all amends.
 	Repairs     []Repaired `json:"repairs,omitempty"`
 	RowsAmended int64      `json:"rows_amended,omitempty"`
-	Problems    []Problem  `json:"problems,omitempty"`
+	// Adopted files, with AdoptedRows, stood in the table before the job wrote to it: they are among Files and Rows, and no offsets prove them.
+	Adopted     int64     `json:"adopted_files,omitempty"`
+	AdoptedRows int64     `json:"adopted_rows,omitempty"`
+	Problems    []Problem `json:"problems,omitempty"`
 	// More problems and losses were found than are listed.
 	More  int64    `json:"more,omitempty"`
 	Notes []string `json:"notes,omitempty"`

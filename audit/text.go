@@ -54,6 +54,9 @@ func (j *Job) text(w io.Writer) {
 	fmt.Fprintf(w, "  visible: %s, %s rows, %s bytes (renamed %s, skipped %s, lost %s); partitions committed: %s\n", plural(j.Files, "file", "files"), number(j.Rows),
 		number(j.Bytes), number(j.Counters.Renamed), number(j.Counters.Skipped), number(j.Counters.Lost), number(j.Partitions))
 	j.topics(w)
+	if j.Adopted > 0 {
+		fmt.Fprintf(w, "  not proven by offsets: %s rows in %s from before the job\n", number(j.AdoptedRows), plural(j.Adopted, "file", "files"))
+	}
 	if j.Pending > 0 {
 		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", plural(j.Pending, "file", "files"))
 	}

@@ -38,6 +38,8 @@ type walker struct {
 	older bool
 	// more foreign files were found than are kept.
 	more int64
+	// all foreign files are kept, however many.
+	all bool
 }
 
 // hidden: readers of the field (Spark, Hive, Flink, DuckDB's default apart) skip these names.
@@ -66,8 +68,8 @@ func (w *walker) walk(rel string) error {
 			if err := w.walk(path.Join(rel, i.Name)); err != nil {
 				return err
 			}
-		case !w.named.has(p) && (i.Symlink || w.exts[path.Ext(i.Name)]):
-			if len(w.foreign) == maxListed*10 {
+		case !w.named.has(p) && (i.Symlink || i.Size > 0 || w.exts[path.Ext(i.Name)]): // readers do not ask for an extension; an empty file of another name may be a sign
+			if len(w.foreign) == maxListed*10 && !w.all {
 				w.more++
 				continue
 			}

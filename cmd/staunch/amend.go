@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,16 +22,19 @@ import (
 
 func amendCmd() *cobra.Command {
 	f := &scriptFlags{logFormat: "text"}
-	w, output := repair.Rewrite{}, "text"
+	w, output, adopts := repair.Rewrite{}, "text", false
 	c := &cobra.Command{
-		Use:   "amend TABLE_PATH --removed FILE... [--added FILE...] --why TEXT",
+		Use:   "amend TABLE_PATH --removed FILE... [--added FILE...] --why TEXT | TABLE_PATH --adopt --why TEXT",
 		Short: "record that files of a table were rewritten on purpose: a delete that the law asks for, a compaction from outside",
 		Long: "Writes into the table's log that the added files stand for the removed ones, with who and why, so that every audit expects and judges\n" +
 			"the added files. The added files are measured: length, SHA-256, rows. No file is changed; move removed ones out of the table first.\n" +
 			"Refused is what would leave rows in the table twice, or hide a loss: removed files that are still there or that no certificate names, added\n" +
-			"files with more rows than the removed ones had. A file that was rewritten under its own name is named with both options.",
+			"files with more rows than the removed ones had. A file that was rewritten under its own name is named with both options.\n" +
+			"With --adopt every file that readers of the table see and no log names, since it stood there before the job, is taken in as it is now:\n" +
+			"audits expect it from then on, and say that where its rows came from is not proven. Copies of the job's own files are refused.",
 		Example: "  staunch amend /warehouse/orders --removed dt=2026-01-01/part-1c168adb-0-7-3-0-65204daf1a6b0b56a08b16dc.parquet \\\n" +
-			"      --added dt=2026-01-01/without-customer-4711.parquet --why 'deletion request 4711'",
+			"      --added dt=2026-01-01/without-customer-4711.parquet --why 'deletion request 4711'\n" +
+			"  staunch amend /warehouse/orders --adopt --why 'written by Flink until November'",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
@@ -38,11 +42,18 @@ func amendCmd() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			if adopts {
+				if len(w.Removed)+len(w.Added) > 0 {
+					return &exitError{exitUsage, errors.New("amend --adopt finds the files itself: leave --removed and --added out")}
+				}
+				return adopt(ctx, os.Stdout, f, args[0], repair.Adoption{Job: w.Job, Why: w.Why, DryRun: w.DryRun}, output)
+			}
 			return amend(ctx, os.Stdout, f, args[0], w, output)
 		},
 	}
 	c.Flags().StringArrayVar(&w.Removed, "removed", nil, "a file that is no longer in the table, below the table's folder or as an absolute path; once for each file")
 	c.Flags().StringArrayVar(&w.Added, "added", nil, "a file that has the rows, or what is left of them; once for each file")
+	c.Flags().BoolVar(&adopts, "adopt", false, "take in all files that stood in the table before the job")
 	c.Flags().StringVar(&w.Why, "why", "", "the reason; every audit shows it")
 	c.Flags().StringVar(&w.Job, "job", "", "the job whose log names the removed files, if it is to be this one")
 	c.Flags().BoolVar(&w.DryRun, "dry-run", false, "check and measure, and write nothing")
@@ -65,6 +76,22 @@ func amend(ctx context.Context, out io.Writer, f *scriptFlags, arg string, w rep
 	}
 	w.Who, w.Host = operator()
 	done, err := repair.Amend(ctx, &env.Real{}, store, root, w, slog.Default())
+	return amended(out, done, err, output)
+}
+
+// adopt takes files from before into the log of the table at arg.
+func adopt(ctx context.Context, out io.Writer, f *scriptFlags, arg string, w repair.Adoption, output string) error {
+	store, root, err := f.stores().Resolve(arg)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	w.Who, w.Host = operator()
+	done, err := repair.Adopt(ctx, &env.Real{}, store, root, w, slog.Default())
+	return amended(out, done, err, output)
+}
+
+// amended writes what was recorded.
+func amended(out io.Writer, done interface{ Text(io.Writer) error }, err error, output string) error {
 	if err != nil {
 		if fault.ClassOf(err) == fault.User {
 			return &exitError{exitUsage, fmt.Errorf("amend: %w; nothing was written", err)}

@@ -598,6 +598,8 @@ class Job:
                 continue
             self.table.named.add(p)
             self.table.extensions.add(os.path.splitext(p)[1])
+            if not a['removed']:  # adopted: it stood there before, perhaps with a success file
+                self.parts.setdefault(f.get('partition', ''), False)
         self.amended_rows += a['rows_removed']
 
     def on_segment(self, n, g, digest):
@@ -740,6 +742,13 @@ class Table:
                     if max(lo, lo2) < min(hi, hi2):
                         self.found('two-jobs', '%s and %s wrote %s %d..%d' % (a.name, b.name, split, max(lo, lo2), min(hi, hi2) - 1), split=split, path=self.root)
 
+    @staticmethod
+    def bytes(path):
+        try:
+            return os.path.getsize(path)
+        except OSError:  # gone again
+            return 0
+
     def walk(self):
         extensions = self.extensions or {'.parquet', '.json'}
         strangers, success = [], set()
@@ -751,7 +760,7 @@ class Table:
             below[:] = [d for d in below if d[0] not in '_.' and d not in links]
             for name in files + links:
                 path = os.path.join(folder, name)
-                if name[0] not in '_.' and path not in self.named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions):
+                if name[0] not in '_.' and path not in self.named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or self.bytes(path) > 0):
                     strangers.append(path)
         later, parts = set(), {}
         for job in self.jobs:  # a certificate stands before its files are visible
@@ -846,7 +855,7 @@ class Copy:
             below[:] = [d for d in below if d[0] not in '_.' and d not in links]
             for name in files + links:
                 path = os.path.join(folder, name)
-                if name[0] not in '_.' and path not in named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions):
+                if name[0] not in '_.' and path not in named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or Table.bytes(path) > 0):
                     self.found('file-foreign', 'the certificate does not name it', path=path)
 
     def report(self):
