@@ -133,7 +133,7 @@ func pointsReached(t *testing.T, seeds int) {
 		return
 	}
 	var out []string
-	for _, p := range slices.Concat(failpoint.Points, failpoint.Back) {
+	for _, p := range slices.Concat(failpoint.Points, failpoint.Back, failpoint.Mending) {
 		n := failpoint.Hits(p)
 		out = append(out, fmt.Sprintf("%s %d", p, n))
 		if n == 0 && seeds >= 1000 {
