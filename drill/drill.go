@@ -64,7 +64,7 @@ type Verdict string
 const (
 	// Held: every row is there once, and the audit is clean.
 	Held Verdict = "held"
-	// Named: the file that was taken is gone, and the job stopped and named exactly its rows.
+	// Named: what was taken is gone, and the job stopped and named exactly those rows.
 	Named Verdict = "loss named"
 	// Lost, Doubled, Foreign: rows are missing, there twice, or never were in the source, and the job has ended as if all were well.
 	Lost    Verdict = "LOST"
@@ -444,7 +444,7 @@ func (d *Drill) verdict(j *judge, r *Run, out outcome) Verdict {
 		return Stopped
 	case out.struck < len(r.strikes):
 		return NotReached
-	case !out.end.Finished && named && r.Fault == Taken && !d.Audit: // a model that stops for good
+	case !out.end.Finished && named && r.Fault.theft() && !d.Audit: // a model that stops for good
 		return Named
 	case !out.end.Finished && named: // nobody took anything away
 		return Lost
@@ -454,7 +454,7 @@ func (d *Drill) verdict(j *judge, r *Run, out outcome) Verdict {
 		return Doubled
 	case r.Foreign > 0:
 		return Foreign
-	case r.Lost > 0 && named && r.Fault == Taken && r.Lost == r.Named:
+	case r.Lost > 0 && named && r.Fault.theft() && r.Lost == r.Named:
 		r.Problems = nil // what it says is that these rows are missing
 		return Named
 	case r.Lost > 0:

@@ -25,10 +25,13 @@ const (
 	Again Fault = "again-late"
 	// Taken: somebody else deletes the file that is about to be renamed.
 	Taken Fault = "taken"
+	// FolderTaken: somebody else deletes the folder with all files on their way, as writers do that empty it before they write, and stores that
+	// carry that out late: before a rename, or behind the close of a file that is not promised yet.
+	FolderTaken Fault = "folder-taken"
 )
 
 // Faults are all, the plainest first.
-var Faults = []Fault{KillAfter, KillBefore, DoneUnanswered, Unanswered, DoneFalse, DoneError, Late, LateNextLife, Twice, Again, Taken}
+var Faults = []Fault{KillAfter, KillBefore, DoneUnanswered, Unanswered, DoneFalse, DoneError, Late, LateNextLife, Twice, Again, Taken, FolderTaken}
 
 // Explain says what a fault does, for people.
 func (f Fault) Explain() string {
@@ -44,8 +47,12 @@ func (f Fault) Explain() string {
 		Twice:          "the store does the call twice and gives the second answer",
 		Again:          "the store does the call, and once more later",
 		Taken:          "another client deletes the file first; the job has to stop and name it",
+		FolderTaken:    "another client deletes the folder with all files on their way; the job has to write them again, or to stop and name them",
 	}[f]
 }
+
+// theft reports a fault that takes data away: the job cannot have it back, but must not keep silent.
+func (f Fault) theft() bool { return f == Taken || f == FolderTaken }
 
 // possible gives the faults that can meet a step.
 func possible(k Key) []Fault {
@@ -54,20 +61,24 @@ func possible(k Key) []Fault {
 	}
 	switch k.Op {
 	case OpAppend:
-		return without(Faults, Taken)
+		return without(Faults, Taken, FolderTaken)
 	case OpRename:
 		if k.Place == PlacePending {
 			return Faults
 		}
-		return without(Faults, Taken)
+		return without(Faults, Taken, FolderTaken)
 	case OpCreate:
-		return without(Faults, Taken, DoneFalse, KillBefore)
+		return without(Faults, Taken, FolderTaken, DoneFalse, KillBefore)
 	case OpMkdir, OpDelete, OpRmdir:
-		return without(Faults, Taken, KillBefore)
+		return without(Faults, Taken, FolderTaken, KillBefore)
 	case OpWrite:
 		return []Fault{KillAfter, Unanswered, DoneError}
 	case OpSync, OpClose, OpSyncDir:
-		return []Fault{KillAfter, DoneUnanswered, Unanswered, DoneError}
+		list := []Fault{KillAfter, DoneUnanswered, Unanswered, DoneError}
+		if k.Op == OpClose && k.Place == PlacePending {
+			list = append(list, FolderTaken)
+		}
+		return list
 	}
 	return []Fault{Unanswered, DoneError} // reads
 }

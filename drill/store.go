@@ -76,8 +76,18 @@ func (s *store) change(op Op, p, to, kind string, call, taken func() error) erro
 		return err
 	case Taken:
 		return errors.Join(taken(), call())
+	case FolderTaken:
+		return errors.Join(s.takeFolder(path.Dir(p)), call())
 	}
 	return s.away(op, p)
+}
+
+// takeFolder deletes a folder and all files in it, as another client does.
+func (s *store) takeFolder(dir string) error {
+	if err := s.guard(OpDelete, dir); err != nil {
+		return err
+	}
+	return remove(s.FS, dir)
 }
 
 func none() error { return nil }
@@ -165,6 +175,8 @@ func (s *store) effect(op Op, p, kind string, call func() error) error {
 	case DoneError:
 		_ = call()
 		return s.wrong(op, p)
+	case FolderTaken:
+		return errors.Join(call(), s.takeFolder(path.Dir(p)))
 	}
 	return s.away(op, p)
 }

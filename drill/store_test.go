@@ -90,6 +90,7 @@ func TestFaults(t *testing.T) {
 		Twice:          {answer: fs.ErrNotExist, moved: true, later: true},
 		Again:          {moved: true, later: true},
 		Taken:          {answer: fs.ErrNotExist},
+		FolderTaken:    {answer: fs.ErrNotExist},
 	} {
 		t.Run(string(f), func(t *testing.T) {
 			b := newBench(t, Strike{Step: step, Nth: 1, Fault: f})
@@ -101,7 +102,7 @@ func TestFaults(t *testing.T) {
 			if err := Settle(b.o, inMemory{b.inner}); err != nil {
 				t.Fatal(err)
 			}
-			if b.there(final) != want.later || b.there(pending) == (want.later || f == Taken) {
+			if b.there(final) != want.later || b.there(pending) == (want.later || f.theft()) {
 				t.Errorf("in the end: final %v, pending %v", b.there(final), b.there(pending))
 			}
 			if n, err := struckSo(b.o); n != 1 || err != nil {

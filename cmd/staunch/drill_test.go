@@ -144,7 +144,7 @@ func TestDrill(t *testing.T) {
 	if !strings.Contains(before, "real [") || !strings.Contains(before, "lake/k=1/part-") {
 		t.Fatalf("the real job has written nothing:\n%s", before)
 	}
-	faults := strings.TrimSuffix(faultNames(), ", "+string(drill.Taken)) // that one waits to be sure of a loss: with the real servers
+	faults := strings.TrimSuffix(faultNames(), fmt.Sprintf(", %s, %s", drill.Taken, drill.FolderTaken)) // the job waits to be sure of a loss: with the real servers
 	code, out, errs := b.run("drill", b.file, "--records", "400", "--steps", "rename pending file", "--faults", strings.ReplaceAll(faults, ", ", ","), "--output", "json")
 	if code != exitOK {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
@@ -155,7 +155,7 @@ func TestDrill(t *testing.T) {
 	}
 	n := rep.Report.Count()
 	t.Log(n, rep.Report.Took)
-	if want := len(drill.Faults) - 1; !rep.Held || n[drill.Held] < want+2 || n[drill.Held] != len(rep.Report.Runs) {
+	if want := len(drill.Faults) - 2; !rep.Held || n[drill.Held] < want+2 || n[drill.Held] != len(rep.Report.Runs) {
 		t.Errorf("%v", n)
 	}
 	if u := rep.Report.Undisturbed; u.Rows != 400+133 || !rep.Report.Alike { // of the newest 400, a third has k = 1
