@@ -72,6 +72,8 @@ type comparison struct {
 	// ranges of each topic, by partition; nil if the topic cannot be asked.
 	ranges map[string]map[int32]connector.PartitionRange
 	topics map[string]*Topic // by split
+	// away: no broker answered within its patience; it is not asked again.
+	away error
 	// unknown are the splits that were reported.
 	unknown map[string]bool
 	// held are the claims of the window, by split.
@@ -194,6 +196,10 @@ func (c *comparison) split(split string, list []*claimed) {
 	if c.unknown[split] {
 		return
 	}
+	if c.away != nil {
+		c.cannot(split, "%v", c.away)
+		return
+	}
 	parts, err := c.topic(name)
 	if err != nil {
 		c.failed(split, err)
@@ -231,6 +237,9 @@ func (c *comparison) failed(split string, err error) {
 	if cerr := c.t.ctx.Err(); cerr != nil {
 		c.err = cerr
 		return
+	}
+	if fault.ClassOf(err) == fault.Outage {
+		c.away = err
 	}
 	if fault.ClassOf(err) == fault.Damage {
 		c.cannot(split, "what the broker gives cannot be read: %v", err)

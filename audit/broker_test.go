@@ -21,7 +21,7 @@ type topic struct {
 	what map[int64]connector.Content
 	err  error
 	// looks counts the questions.
-	looks int
+	looks, asked int
 }
 
 func (b *topic) at(o int64) connector.Content {
@@ -44,6 +44,7 @@ func (b *topic) at(o int64) connector.Content {
 }
 
 func (b *topic) Ranges(context.Context, string) ([]connector.PartitionRange, error) {
+	b.asked++
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -141,6 +142,9 @@ func TestAgainstBroker(t *testing.T) {
 						t.Errorf("%+v", p)
 					}
 				}
+			}
+			if fault.ClassOf(x.err) == fault.Outage && b.asked != 1 {
+				t.Errorf("brokers that are away were asked %d times", b.asked)
 			}
 			if x.err != nil || len(x.what) > 0 || x.first > 0 || x.end > 0 {
 				return
