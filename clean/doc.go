@@ -39,7 +39,8 @@
 // # Invariants
 //
 //   - One delete is one file by exact name, or one folder that the store finds empty. A folder that still is to be written has an id above
-//     the newest complete's and is left; a writer that misses one makes it again.
+//     the newest complete's and is left; a writer that misses one makes it again. Nor does it go while what was
+//     renamed out of it may not be durable.
 //   - What is not known to be this job's is never touched: it is counted and shown.
 //   - Nothing is removed when a log cannot be read or holds a kind of entry that is not known.
 package clean

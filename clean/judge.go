@@ -105,7 +105,8 @@ type State struct {
 	Folders map[string]bool
 	// Repairing are the names of staged replacements that an entry names and that may still go to their place.
 	Repairing map[string]bool
-	// Completed is the newest completed checkpoint under the log that owns the table now.
+	// Completed is the newest completed checkpoint under the log that owns the table now; one below that of a certificate that is not done, and 0 while
+	// superseded files are being moved.
 	Completed account.CheckpointID
 	// Mine, if not 0, is the epoch of the process that asks, which writes nothing at the moment.
 	Mine account.Epoch

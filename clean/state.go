@@ -157,6 +157,14 @@ func (c *cleaner) readTable(t Table) (*State, error) {
 	if err := c.owners(s, claims, folded.Claim); err != nil {
 		return nil, err
 	}
+	// Files that have just left a folder are perhaps not durable in their place yet, and a power cut has to find the folder to bring them back to.
+	// [The folder's end is on disk and the rename is not: the file is nowhere.]
+	switch {
+	case folded.Superseding != nil:
+		s.Completed = 0
+	case folded.Chain.Certificate != "" && !folded.ChainDone:
+		s.Completed = min(s.Completed, folded.Chain.Checkpoint-1)
+	}
 	s.without(c.opt.Variant)
 	return s, nil
 }

@@ -198,7 +198,7 @@ func (c *script) lost(err error, dt string, offset int64) {
 			}
 		}
 	}
-	c.must(c.reported(err))
+	c.must(c.reported(c.last))
 }
 
 // TestCase03: here nobody waits for a notice. A process that ends anywhere between the completion of a checkpoint and the end of its commit is

@@ -34,8 +34,9 @@ type oracle struct {
 	removed map[string]bool // pending names that the outsider removed
 	foreign map[string]bool // files that somebody else put at final names
 	gone    map[string]bool // files that another program compacted, and what it made of them
-	// repairing are the lost files whose repair was begun; mended are those that were reported to be there again.
-	repairing, mended map[string]bool
+	// repairing are the lost files whose repair was begun; mended are those that were reported to be there again, with the number of attempts until then.
+	repairing map[string]bool
+	mended    map[string]int
 	// wentBack: the job was ordered to go back.
 	wentBack bool
 	moved    bool // what readers see may have changed since the last look
@@ -90,7 +91,7 @@ type record struct {
 
 func newOracle(w *world) *oracle {
 	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{},
-		repairing: map[string]bool{}, mended: map[string]bool{}}
+		repairing: map[string]bool{}, mended: map[string]int{}}
 	for i := range w.tables {
 		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{},
 			certified: map[string]bool{}, excused: map[record]string{}, staged: map[string][]string{}})
@@ -184,7 +185,7 @@ func (l *lake) check(cut bool) error {
 		}
 		if taken := o.gone[f] || l.superseded(f); !taken && !cut {
 			return find(Vanished, "a visible file vanished: %s", f)
-		} else if !taken && o.mended[f] {
+		} else if !taken && o.mended[f] > 0 {
 			return find(Vanished, "P6: %s was reported to be repaired, and a power cut took it away", f)
 		}
 		delete(o.mended, f)
@@ -337,7 +338,7 @@ func (l *lake) complete() error {
 	o := l.o
 	for r, f := range l.excused {
 		_, seen := l.at[r]
-		if !seen && o.mended[f] {
+		if !seen && o.mended[f] > 0 {
 			return find(Missing, "P6: record %d of partition %d was in %s, which was reported to be repaired, and is not visible", r.Off, r.Part, f)
 		}
 		if seen && !o.wentBack && !o.repairing[f] { // else it may have been read again

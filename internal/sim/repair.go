@@ -114,7 +114,7 @@ func (w *world) repaired(l *lake, f commit.LostFile, out commit.RepairOutcome) {
 		w.fail(find(Missing, "P6: %s was reported %q, and is not there", f.Final, out.State))
 	}
 	if w.store.Content(f.Final) != nil {
-		w.o.mended[f.Final] = true
+		w.o.mended[f.Final] = w.stats.Attempts
 	}
 	w.o.moved = true
 }

@@ -594,7 +594,7 @@ func (w *world) judge(r *run) error {
 	case class == fault.Fenced:
 		return w.fenced(r)
 	case class == fault.Lost:
-		return w.reported(r.err)
+		return w.reported(r)
 	case class == fault.Damage && (w.repair() || r.n <= w.mended):
 		return nil
 	case class == fault.Damage && w.emptied(r.err):
@@ -658,7 +658,8 @@ func (w *world) unwanted(r *run, class fault.Class) error {
 }
 
 // reported checks that what an attempt calls lost was taken by the outsider, and accepts it.
-func (w *world) reported(err error) error {
+func (w *world) reported(r *run) error {
+	err := r.err
 	var l *lake
 	file := ""
 	for _, line := range strings.Split(err.Error(), "\n") {
@@ -667,7 +668,7 @@ func (w *world) reported(err error) error {
 			f, _, _ = strings.Cut(f, " (")
 			w.o.lost[f] = true
 			l, file = w.o.of(f), f
-			if w.o.mended[f] {
+			if n := w.o.mended[f]; n > 0 && r.n > n { // else it may have looked before
 				return find(FalseLost, "P5: %s was called lost, but it was repaired: %v", f, err)
 			}
 			took := false
