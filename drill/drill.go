@@ -285,29 +285,38 @@ func (d *Drill) plan(ctx context.Context, rep *Report) error {
 	}
 	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
 	add(steps, count, possible)
-	first, ok := halfway(steps, count)
-	if !ok {
-		return nil
+	seen := map[Key]bool{}
+	for n, first := range halfway(steps, count) {
+		steps, count, err := d.recovery(ctx, n, first)
+		if err != nil {
+			return err
+		}
+		steps = slices.DeleteFunc(steps, func(k Key) bool { return seen[k] || !k.Op.changes() })
+		for _, k := range steps {
+			seen[k] = true
+		}
+		rep.Steps += len(steps)
+		add(steps, count, func(k Key) []Fault {
+			return slices.DeleteFunc(slices.Clone(possible(k)), func(f Fault) bool { return !slices.Contains(afterRestart, f) })
+		}, first)
 	}
+	return nil
+}
+
+// recovery records what a process does that comes after a kill, until it works on.
+func (d *Drill) recovery(ctx context.Context, n int, first Strike) (steps []Key, count map[Key]int, err error) {
 	o := d.orders(1, first)
 	o.Record = true
-	o.Control += "-restart"
+	o.Control += fmt.Sprintf("-restart-%d", n)
 	if _, err := d.lives(ctx, o); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := d.leave(o); err != nil {
-		return err
+		return nil, nil, err
 	}
 	steps, count, _, err = recorded(o, 1, goesOn)
 	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
-	add(steps, count, func(k Key) []Fault {
-		if !k.Op.changes() {
-			return nil
-		}
-		return slices.DeleteFunc(slices.Clone(possible(k)), func(f Fault) bool { return !slices.Contains(afterRestart, f) })
-	}, first)
-	rep.Steps += len(steps)
-	return err
+	return steps, count, err
 }
 
 // goesOn reports whether a process has come so far that it works on: what is before it is recovery.
@@ -328,14 +337,16 @@ func weight(k Key) int {
 	return 2
 }
 
-// halfway is a kill that leaves a commit half done.
-func halfway(steps []Key, count map[Key]int) (Strike, bool) {
-	for _, want := range []Key{{Op: OpAppend, Place: PlaceTableLog, Kind: account.KindCertificate}, {Op: OpRename, Place: PlacePending}} {
-		if slices.Contains(steps, want) {
-			return Strike{Step: want, Nth: (count[want] + 1) / 2, Fault: KillAfter}, true
+// halfway are kills that leave a commit half done: with a file that is promised and not renamed, and before a certificate.
+func halfway(steps []Key, count map[Key]int) (out []Strike) {
+	for _, x := range []Strike{{Step: Key{Op: OpRename, Place: PlacePending}, Fault: KillBefore},
+		{Step: Key{Op: OpAppend, Place: PlaceJobLog, Kind: account.KindComplete}, Fault: KillAfter}} {
+		if slices.Contains(steps, x.Step) {
+			x.Nth = (count[x.Step] + 1) / 2
+			out = append(out, x)
 		}
 	}
-	return Strike{}, false
+	return out
 }
 
 // tryAll makes the planned runs.
