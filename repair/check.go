@@ -43,7 +43,7 @@ func (r *repairer) otherPlan(f *lostFile) bool {
 	const hint = "repair with the statement file as it was then (and its table.local-time-zone); then go on with today's"
 	if words(c.SQL) == words(r.job.SQL) {
 		return f.refuse(hint, "the statement is the same, but its plan is not (then %s, today %s): columns, types, formats, options of the tables or the time zone "+
-			"were changed, so the rows or the file would differ\nthe statement:\n%s", account.Short(c.Plan), account.Short(r.job.Plan), indent(c.SQL))
+			"were changed, or another version of Staunch wrote it, so the rows or the file might differ\nthe statement:\n%s", account.Short(c.Plan), account.Short(r.job.Plan), indent(c.SQL))
 	}
 	return f.refuse(hint, "the file was written by another statement (plan %s) than today's (plan %s)\nthen:\n%s\ntoday:\n%s", account.Short(c.Plan),
 		account.Short(r.job.Plan), indent(c.SQL), indent(r.job.SQL))
