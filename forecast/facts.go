@@ -196,10 +196,9 @@ type TaskSample struct {
 	Files []FileSample
 	// Folders has the rows of each partition over all rounds.
 	Folders []int64
-	// Rows of each round, the most memory that the writer held in it, and the partitions whose files were open at its end.
-	Rows []int64
-	Held []int64
-	Open []int
+	// Rows of each round, the most memory that the writer held in it and in its first half, and the partitions whose files were open at its end.
+	Rows, Held, Half []int64
+	Open             []int
 }
 
 // FileSample is one file.

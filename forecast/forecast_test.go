@@ -262,7 +262,7 @@ func TestForecastExtrapolated(t *testing.T) {
 		x := &s.Tasks[i]
 		// an open file holds 64 kB + 70 bytes a row
 		x.Read, x.Written, x.Files, x.Folders, x.Open = 120_000, 120_000, nil, nil, []int{10, 10}
-		x.Rows, x.Held = []int64{40_000, 80_000}, []int64{640<<10 + 70*40_000, 640<<10 + 70*80_000}
+		x.Rows, x.Held, x.Half = []int64{40_000, 80_000}, []int64{640<<10 + 70*40_000, 640<<10 + 70*80_000}, []int64{640<<10 + 70*20_000, 640<<10 + 70*40_000}
 		for k := range 20 {
 			n := int64(4000 + 4000*(k%2))
 			x.Files = append(x.Files, FileSample{n, 1<<20 + 64*n})

@@ -93,21 +93,29 @@ func extrapolate(s *Sink, t *TaskSample, r round) round {
 	}
 	out.files = folders * math.Ceil(perFolder/full)
 	out.bytes = out.files*fixed + rows*each
-	if fixed, each := line(perFile(t)); fixed+each > 0 {
-		out.held = folders * (fixed + each*min(perFolder, full))
-	}
+	out.held = folders * memory(t, min(perFolder, full))
 	out.held = max(out.held, r.held)
 	return out
 }
 
-// perFile gives rows and memory of one open file, for each round.
-func perFile(t *TaskSample) (out []FileSample) {
+// memory is what an open file of so many rows holds: it goes on from the largest round as it grew in that round's second half, in which buffers that
+// fill once are full.
+func memory(t *TaskSample, rows float64) float64 {
+	at := -1
 	for i := range t.Held {
-		if t.Open[i] > 0 && i < len(t.Rows) {
-			out = append(out, FileSample{t.Rows[i] / int64(t.Open[i]), t.Held[i] / int64(t.Open[i])})
+		if t.Open[i] > 0 && i < len(t.Rows) && i < len(t.Half) && (at < 0 || t.Rows[i] > t.Rows[at]) {
+			at = i
 		}
 	}
-	return out
+	if at < 0 || t.Rows[at] == 0 {
+		return 0
+	}
+	open := float64(t.Open[at])
+	had, held, half := float64(t.Rows[at])/open, float64(t.Held[at])/open, float64(t.Half[at])/open
+	if rows <= had {
+		return held // buffers are there with few rows too
+	}
+	return held + (held-half)*2/had*(rows-had)
 }
 
 // Distinct is how many different values rows draws will show, when as many draws as counts sum up to have shown each of counts' values so often.

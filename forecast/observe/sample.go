@@ -66,8 +66,14 @@ type branch struct {
 	out    forecast.TaskSample
 	// rows per partition, by folder.
 	rows map[string]int64
-	held int64
+	// held is the most memory of the round so far, grown where it came to that.
+	held  int64
+	grown []growth
+	taken int64
 }
+
+// growth is how much memory was held at most until so many rows of a round were written.
+type growth struct{ rows, held int64 }
 
 // clock is an env whose time is that of the sample.
 type clock struct {
@@ -304,7 +310,11 @@ func (r *run) process(t *task, in *changelog.Batch, splits []connector.Split) er
 		if err := b.writer.Write(out, splits); err != nil {
 			return fmt.Errorf("sink %s: %w", b.Table, err)
 		}
-		b.held = max(b.held, b.writer.SizeBytes())
+		b.taken += int64(out.Rows)
+		if n := b.writer.SizeBytes(); n > b.held {
+			b.held = n
+			b.grown = append(b.grown, growth{b.taken, n})
+		}
 	}
 	return t.reduce(r.l.Options.WritersMemory)
 }
@@ -370,8 +380,14 @@ func (b *branch) barrier(id account.CheckpointID) error {
 			return err
 		}
 	}
-	b.out.Rows, b.out.Held, b.out.Open = append(b.out.Rows, rows), append(b.out.Held, b.held), append(b.out.Open, len(open))
-	b.held = 0
+	half := int64(0)
+	for _, g := range b.grown {
+		if g.rows <= b.taken/2 {
+			half = g.held
+		}
+	}
+	b.out.Rows, b.out.Held, b.out.Half, b.out.Open = append(b.out.Rows, rows), append(b.out.Held, b.held), append(b.out.Half, half), append(b.out.Open, len(open))
+	b.held, b.taken, b.grown = 0, 0, b.grown[:0]
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (c *Client) Close() {
 // URI gives a path of this store with the store's name before it (see fs.URI).
 func (c *Client) URI(p string) string { return c.name + p }
 
-// HandleBytes implements fs.Buffering: the packet that is being filled.
+// HandleBytes implements fs.Buffering: the packet that is being filled, and those that are on their way.
 func (c *Client) HandleBytes() int64 { return datanode.PacketBytes }
 
 // String names the store and its NameNodes.

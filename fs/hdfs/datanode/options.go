@@ -43,8 +43,8 @@ type Options struct {
 // packetSize is about how many bytes a packet carries.
 const packetSize = 64 << 10
 
-// PacketBytes is about what a file holds while its store keeps up.
-const PacketBytes = packetSize
+// PacketBytes is about the most that a file holds while its store keeps up: a packet that is filled, two on their way.
+const PacketBytes = 3 * packetSize
 
 // answerPerNode is what a node downstream adds to the time of an answer, as in Hadoop's client.
 const answerPerNode = 5 * time.Second
