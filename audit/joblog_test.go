@@ -27,7 +27,7 @@ func withJobLog(t *testing.T) *twoLogs {
 	x := &twoLogs{lake: l, dir: filepath.Join(filepath.Dir(l.root), "checkpoints", "log")}
 	x.log = checkpoint.Open(&env.Real{}, lazy{local.New()}, x.dir, checkpoint.Variant{}, slog.New(slog.DiscardHandler))
 	l.must(x.log.Load())
-	l.must(x.log.Begin(account.Begin{LogID: l.owner.LogID, Job: l.job}))
+	l.must(x.log.Begin(account.Begin{LogID: l.owner.LogID, Job: l.job}, false))
 	x.owner.LogID, x.owner.Epoch, x.owner.TakeOver = x.log.LogID(), x.log.Epoch(), true
 	x.open()
 	l.must(x.table.Claim(nil))

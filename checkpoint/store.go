@@ -45,6 +45,7 @@ type Store struct {
 	noFence      bool
 	variant      Variant
 	frozen       bool // RestoreFirst: before was chosen
+	untilEnd     bool // a begin is being appended that the end stops
 	before       *Restored
 }
 
@@ -263,6 +264,9 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 			if err := s.apply(e); err != nil {
 				return err
 			}
+			if s.untilEnd && e.Kind == account.KindEnd {
+				return ErrEnded
+			}
 			return s.fenced()
 		},
 		Below: func(own int64, all []log.Head) log.Below {
@@ -280,9 +284,13 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 	return e, s.apply(e)
 }
 
-// Begin appends the attempt's begin. What stands before it is what the attempt restores.
-// REQUIRES: Load. check is asked about every entry that came between.
-func (s *Store) Begin(b account.Begin) error {
+// ErrEnded: another attempt has written the job's end.
+var ErrEnded = errors.New("the job has ended")
+
+// Begin appends the attempt's begin. What stands before it is what the attempt restores. With untilEnd it is ErrEnded, and nothing is begun, if the
+// job ends at this moment: a begin behind the end would open the log again.
+// REQUIRES: Load.
+func (s *Store) Begin(b account.Begin, untilEnd bool) error {
 	failpoint.Hit(failpoint.BeginBefore)
 	s.frozen, s.before = s.variant.RestoreFirst, s.newest
 	if s.logID == "" || b.Renewed {
@@ -294,7 +302,9 @@ func (s *Store) Begin(b account.Begin) error {
 	if s.variant.BelowFences {
 		below = log.Fenced
 	}
+	s.untilEnd = untilEnd
 	e, err := s.append(account.KindBegin, b, below)
+	s.untilEnd = false
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,9 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 			return AlreadyFinished, false, err
 		}
 	}
-	if err := j.begin(); err != nil {
+	if err := j.begin(); errors.Is(err, checkpoint.ErrEnded) {
+		return AlreadyFinished, false, nil
+	} else if err != nil {
 		return 0, false, err
 	}
 	j.windows.from(j.store.Newest())

@@ -135,7 +135,7 @@ func (j *Job) begin() error {
 	}
 	p := j.spec.Process
 	err := j.store.Begin(account.Begin{Job: j.spec.ID, File: j.spec.File, Host: p.Host, PID: p.PID, Start: p.Start, Time: j.env.Now().UTC(),
-		Sources: j.spec.Sources, Sinks: j.spec.Sinks, Version: j.spec.Version, Renewed: j.back != nil && j.back.renew})
+		Sources: j.spec.Sources, Sinks: j.spec.Sinks, Version: j.spec.Version, Renewed: j.back != nil && j.back.renew}, !j.spec.asksBack())
 	if err != nil {
 		return err
 	}
