@@ -183,12 +183,9 @@ func (l *lake) check(cut bool) error {
 		if v.seen == l.looks {
 			continue
 		}
-		if taken := o.gone[f] || l.superseded(f); !taken && !cut {
+		if !cut && !o.gone[f] && !l.superseded(f) {
 			return find(Vanished, "a visible file vanished: %s", f)
-		} else if !taken && o.mended[f] > 0 {
-			return find(Vanished, "P6: %s was reported to be repaired, and a power cut took it away", f)
 		}
-		delete(o.mended, f)
 		for _, r := range v.rows {
 			if l.extra[r] > 0 {
 				l.extra[r]--
@@ -203,7 +200,24 @@ func (l *lake) check(cut bool) error {
 			return err
 		}
 	}
+	if err := l.kept(); err != nil {
+		return err
+	}
 	return l.successes(successes, cut)
+}
+
+// kept finds a file that was reported to be repaired and is not there, not even after a power cut.
+func (l *lake) kept() error {
+	for f := range l.o.mended {
+		switch {
+		case l.o.of(f) != l || l.files[f] != nil:
+		case l.o.gone[f] || l.superseded(f):
+			delete(l.o.mended, f)
+		default:
+			return find(Vanished, "P6: %s was reported to be repaired, and is not there", f)
+		}
+	}
+	return nil
 }
 
 // superseded reports whether a file went to where a rewind takes files.

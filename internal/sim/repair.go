@@ -90,6 +90,9 @@ func (w *world) mend(r *run, l *lake) error {
 			break
 		}
 		w.repaired(l, f, out)
+		if d := w.dice(aboutRepair, r.n*100+len(w.o.mended), 4); !w.calm && d.p(0.25) { // right behind the report
+			w.actPowerCut(d, fmt.Sprintf("%s.cut%d", r.p.name, len(w.o.mended)))
+		}
 	}
 	if err != nil && !r.p.dead && !w.mayFail(err) && fault.ClassOf(err) != fault.Transient && !w.stranger(l) {
 		w.fail(fmt.Errorf("a repair ended with (%s): %w", fault.ClassOf(err), err))
