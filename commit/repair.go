@@ -235,9 +235,6 @@ func (r *Repairer) Repair(f LostFile, rep Replacement, by Order) (RepairOutcome,
 	if err := r.catchUp(f); err != nil {
 		return RepairOutcome{}, err
 	}
-	if err := r.t.makeFolders([]account.File{f.File}); err != nil {
-		return RepairOutcome{}, err
-	}
 	failpoint.Hit(failpoint.RepairStaged)
 	x := Repairing{Repair: account.Repair{LogID: f.Certificate.LogID, Job: r.t.owner.Job, Checkpoint: f.Certificate.Checkpoint,
 		Certificate: f.Certificate.Hash, Final: f.Final, Staged: rep.Staged, Length: rep.Length, SHA256: rep.SHA256, Rows: rep.Rows,
@@ -338,6 +335,9 @@ func (r *Repairer) place(f LostFile, x Repairing) (RepairOutcome, error) {
 		x.Final = path.Join(path.Dir(x.Final), "again-"+path.Base(x.Final))
 	}
 	want := account.File{Pending: x.Staged, Final: x.Final, Length: x.Length}
+	if err := r.t.makeFolders([]account.File{want}); err != nil {
+		return RepairOutcome{}, err
+	}
 	j := &judgement{f: &want, m: protocol.New(r.t.variant.File), repairs: func() []Repairing { return r.known.Repairs(f.Certificate.Hash, f.Final) },
 		original: f.Length, reread: func() error { return r.catchUp(f) }}
 	j.ask = j.m.Start()
