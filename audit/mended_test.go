@@ -155,6 +155,29 @@ func TestRepairedIsClean(t *testing.T) {
 	}
 }
 
+// TestRemovedAndRepaired: a committed file that somebody took away and that was written again is clean.
+func TestRemovedAndRepaired(t *testing.T) {
+	l := standard(t, "json", 0)
+	h := hole{file: l.file(1, 1)}
+	_, h.cert = l.certificate(1)
+	var err error
+	h.rows, err = os.ReadFile(h.file.Final)
+	l.must(err)
+	l.must(os.Remove(h.file.Final))
+	x := l.repairer()
+	list, err := x.Removed([]string{h.file.Final})
+	l.must(err)
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	if out, err := x.Repair(list[0], l.replacement(h, turned(h.rows)), commit.Order{Who: "operator"}); err != nil || out.State != commit.RepairPlaced {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if r := l.audit(Options{}); r.Verdict != Clean || len(r.Jobs[0].Repairs) != 1 {
+		t.Error(text(r))
+	}
+}
+
 // TestRepairBegun: an entry whose replacement is not in its place says so, and what to do.
 func TestRepairBegun(t *testing.T) {
 	l := standard(t, "json", 0)

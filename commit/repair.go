@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"slices"
 	"strings"
 
 	"staunch/account"
@@ -42,7 +43,7 @@ type LostFile struct {
 	account.File
 	// Certificate names it.
 	Certificate *Certified
-	// Done: the certificate is done, and the verdict is lost; else it is being committed, and the job will stop at the loss, or has.
+	// Done: the certificate is done, and the verdict is lost (or not, see Removed); else it is being committed, and the job will stop at the loss, or has.
 	Done bool
 	// Accepted: a person let the job go on without it.
 	Accepted bool
@@ -113,6 +114,36 @@ func (r *Repairer) Lost() ([]LostFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the log of table %s: %w", r.t.root, err)
 	}
+	missing, err := r.missing(all)
+	if err != nil || open == nil {
+		return missing, err
+	}
+	return r.notDone(missing, open)
+}
+
+// Removed finds, among files with these final paths, those that were visible once, with verdict renamed or skipped, and are not in their place any more.
+// Whoever asks knows that nothing else holds their rows: a compaction from outside would make them come twice.
+func (r *Repairer) Removed(finals []string) ([]LostFile, error) {
+	var all []LostFile
+	_, err := History(r.t.env, r.t.store, r.t.root, r.t.owner.Job, func(c *Recorded) error {
+		if c.Superseded > 0 || c.Done == nil {
+			return nil
+		}
+		for i, v := range c.Done.Verdicts {
+			if v != account.Lost && i < len(c.Files) && slices.Contains(finals, c.Files[i].Final) {
+				all = r.add(all, c, i)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the log of table %s: %w", r.t.root, err)
+	}
+	return r.missing(all)
+}
+
+// missing leaves those whose place is empty.
+func (r *Repairer) missing(all []LostFile) ([]LostFile, error) {
 	missing := all[:0:0]
 	for _, f := range all {
 		_, err := r.length(f.Final)
@@ -123,10 +154,7 @@ func (r *Repairer) Lost() ([]LostFile, error) {
 			return nil, err
 		}
 	}
-	if open == nil {
-		return missing, nil
-	}
-	return r.notDone(missing, open)
+	return missing, nil
 }
 
 // add appends file i of c, unless it was amended.

@@ -218,6 +218,32 @@ func TestRepairAfterAccept(t *testing.T) {
 	}
 }
 
+// TestRepairRemoved: a file that was visible and that somebody took away is repaired when it is named, once; one that stands is not.
+func TestRepairRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := losing(t, true)
+		gone := "/t/dt=1/1-1.json"
+		x := r.repairer("op", Variant{})
+		if list, err := x.Removed([]string{gone, r.lost.Final}); len(list) > 0 || err != nil {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if err := r.job.Delete(gone); err != nil {
+			t.Fatal(err)
+		}
+		list, err := x.Removed([]string{gone, r.lost.Final, "/t/none"})
+		if err != nil || len(list) != 1 || list[0].Final != gone || !list[0].Done {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if out, err := x.Repair(list[0], r.stage(replacement), order); err != nil || out.State != RepairPlaced {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if list, err := x.Removed([]string{gone}); len(list) > 0 || err != nil || !slices.Contains(r.visible(), "dt=1/1-1.json") {
+			t.Fatalf("%+v, %v, visible %v", list, err, r.visible())
+		}
+		r.find(x) // the other one is lost as before
+	})
+}
+
 // TestAcceptNamesFiles: what was accepted is these files; another one that is lost later is not.
 func TestAcceptNamesFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
