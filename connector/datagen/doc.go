@@ -7,5 +7,7 @@
 // Rows come at rows-per-second by the clock of the context, divided evenly over the splits. What was missed while the job stood still is not
 // made up for.
 //
+// So given rows can be made once more, at once (Reread), from the split's state, which stands in the accounts as their origin.
+//
 // Limits: nested types are not made. Flink's DECIMAL, FLOAT and interval ranges are followed in spirit, its random numbers are not.
 package datagen

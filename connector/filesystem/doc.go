@@ -9,6 +9,9 @@
 //	<table>/_DUMP_TEMPORARY/cp-<id>/task-<subtask>/part-<job8>-<subtask>-<id>-<epoch>-<seq>-<rand>.<ext>.pending
 //	<table>/<partition>/part-<job8>-<subtask>-<id>-<epoch>-<seq>-<rand>.<ext>
 //
+// A lost file is written again by Replace, under a name that no attempt has, directly below the temporary folder; putting it into its place is the
+// committer's work, too.
+//
 // Invariants
 //   - C4: nothing here deletes, overwrites, truncates or reopens. Every name has 96 random bits, so that a call which a store carries out late,
 //     or twice, hits nothing that matters.

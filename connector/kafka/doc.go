@@ -16,6 +16,7 @@
 //   - Offsets that the broker no longer has end the job (fault.Lost), unless properties.auto.offset.reset says where to go on: then they are
 //     counted as skipped. A log that is shorter than what was read ends the job always.
 //   - A split keeps the id of its topic: a topic that was deleted and created anew is not read in the old one's place.
+//   - Reread reads given offsets once more, for a repair: without a group, and over what retention took, which it counts.
 //   - Memory: answers held and under way take at most fetchLimits.bufferBytes, plus one batch if that alone is larger; plus one decompressed batch.
 //
 // Limits: keys and headers are not read; of SASL there are PLAIN and SCRAM; message formats 0 and 1 (before Kafka 0.11) are read but slowly. Tried with Apache
