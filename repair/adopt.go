@@ -176,10 +176,19 @@ func (a *adopter) twice(p, why string) error {
 	return fault.Userf("%s is not from before: %s, so its rows may be in the table twice", p, why).WithHint("see what staunch audit says of it; if it is a copy, move it out of the table")
 }
 
-// noCopies refuses files that are copies of certified ones.
+// noCopies refuses files that are copies of those that the logs name.
 func (a *adopter) noCopies() error {
 	for _, job := range a.jobs {
-		_, err := commit.History(a.env, a.store, a.root, job, func(c *commit.Recorded) error {
+		m, err := commit.ReadMended(a.env, a.store, a.root, job)
+		if err != nil {
+			return err
+		}
+		for final, f := range m.Added {
+			if p := a.bySHA[f.SHA256]; p != "" && f.Length > 0 {
+				return a.twice(p, "it is a copy of "+final)
+			}
+		}
+		_, err = commit.History(a.env, a.store, a.root, job, func(c *commit.Recorded) error {
 			for i := range c.Files {
 				if p := a.bySHA[c.Files[i].SHA256]; p != "" && c.Files[i].Length > 0 {
 					return a.twice(p, "it is a copy of "+c.Files[i].Final)

@@ -170,6 +170,11 @@ func TestAdoptRefused(t *testing.T) {
 			o.must(err)
 			o.write("dt=2026-01-01/copy.json", string(b))
 		}, says: "a copy of"},
+		"a copy of an adopted one": {do: func(o *old) {
+			_, err := o.adopt(Adoption{Why: "first"})
+			o.must(err)
+			o.write("dt=2026-01-01/copy", "{\"id\":3}\n")
+		}, says: "a copy of"},
 		"a name of ours": {do: func(o *old) {
 			f := o.commit()
 			o.must(os.Rename(f.Final, strings.Replace(f.Final, "-0-0000", "-1-0000", 1)))
