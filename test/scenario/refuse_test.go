@@ -183,7 +183,7 @@ func TestMovedFile(t *testing.T) {
 // TestStartedTwice: the same file is started while the first process lives.
 func TestStartedTwice(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, 2*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := newScript(t, sequence(1, 8*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 	first := s.start()
 	until(t, "four checkpoints", first, func() bool { return len(files(t, s.path("lake"), "json")) > 3 }) // its begin is cleaned away by then
 	host, err := os.Hostname()
@@ -194,19 +194,19 @@ func TestStartedTwice(t *testing.T) {
 	second := s.start("--take-over")
 	first.exits(1).says(fmt.Sprint("pid ", second.cmd.Process.Pid))
 	second.exits(0)
-	wantIDs(t, s.path("lake"), span(1, 2*last))
+	wantIDs(t, s.path("lake"), span(1, 8*last))
 	s.audited(s.path("lake"))
 }
 
 // TestStartedTwiceElsewhere: the same file with another checkpoint directory; the table's claim finds it out.
 func TestStartedTwiceElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, 2*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := newScript(t, sequence(1, 8*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 	first := s.start()
 	until(t, "a visible file", first, func() bool { return len(files(t, s.path("lake"), "json")) > 0 })
 	s.start("-D", "execution.checkpointing.dir="+s.path("other")).exits(1).says(s.path("lake"), s.path("checkpoints"), fmt.Sprint("pid ", first.cmd.Process.Pid))
 	first.exits(0)
-	wantIDs(t, s.path("lake"), span(1, 2*last))
+	wantIDs(t, s.path("lake"), span(1, 8*last))
 }
 
 // damage is a way to spoil an entry of a log.
