@@ -143,6 +143,16 @@ func (r *Report) Bad() (n int) {
 	return n
 }
 
+// Tried is the number of runs whose step was reached.
+func (r *Report) Tried() (n int) {
+	for _, x := range r.Runs {
+		if x.Verdict != NotReached && x.Verdict != NotTried && x.Verdict != "" {
+			n++
+		}
+	}
+	return n
+}
+
 const (
 	// mostLives is after how many processes a run is given up; mostFailures how many of them may end with an error.
 	mostLives    = 12

@@ -190,7 +190,10 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 	if s.output == "json" {
 		e := json.NewEncoder(os.Stdout)
 		e.SetIndent("", "  ")
-		err = e.Encode(drillReport{File: s.file, Held: bad == 0, Report: rep, Untouched: untouched})
+		err = e.Encode(drillReport{File: s.file, Held: bad == 0 && rep.Tried() > 0, Report: rep, Untouched: untouched})
+	}
+	if err == nil && rep.Tried() == 0 { // never to be taken for a drill that held
+		err = errors.New("nothing was tried: no step that was reached is left by --steps and --faults, or --for was over before the first run")
 	}
 	return bad, err
 }
@@ -429,7 +432,9 @@ func (s *drillSetup) tellEnd(r *drill.Report, untouched []drill.Untouched) {
 		parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 	}
 	s.tell("%d runs in %s: %s", len(r.Runs), r.Took.Round(time.Second), strings.Join(parts, ", "))
-	if r.Bad() == 0 {
+	if tried := r.Tried(); r.Bad() == 0 && tried == len(r.Runs) {
 		s.tell("no row was lost or doubled without being named")
+	} else if r.Bad() == 0 && tried > 0 {
+		s.tell("in the %d runs that were made no row was lost or doubled without being named", tried)
 	}
 }

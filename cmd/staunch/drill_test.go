@@ -220,6 +220,8 @@ func (b *drillBed) refused() {
 		{"wrote no row", []string{away}},
 		{"no fault \"explode\"", []string{b.file, "--faults", "explode"}},
 		{"--records is from", []string{b.file, "--records", "0"}},
+		{"nothing was tried", []string{b.file, "--records", "50", "--steps", "no such step"}},
+		{"nothing was tried", []string{b.file, "--records", "50", "--for", "1ns"}},
 		{"lies in table", []string{b.file, "--scratch", filepath.Join(b.dir, "lake", "x")}},
 	} {
 		if code, out, errs := b.run(append([]string{"drill"}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
@@ -228,5 +230,30 @@ func (b *drillBed) refused() {
 	}
 	if left, err := filepath.Glob(filepath.Join(b.dir, ".staunch-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// TestDrillTells: a run that did not hold is shown with what is wrong and where to look, and something of the user's that was touched is never called untouched.
+func TestDrillTells(t *testing.T) {
+	var b bytes.Buffer
+	s := &drillSetup{drillFlags: &drillFlags{}, out: &b, expected: 100}
+	bad := &drill.Run{Step: drill.Key{Op: drill.OpRename, Place: drill.PlacePending}, Fault: drill.KillAfter, Nth: 2, Of: 4, Restarts: 1, Verdict: drill.Lost, Kept: "/lake/kept", Log: "/tmp/job.log",
+		Error: "the job's last words", Sight: drill.Sight{Rows: 97, Lost: 3, Problems: []string{"audit: file-missing: a file"}}}
+	s.tellRun(bad)
+	s.tellRun(&drill.Run{Verdict: drill.NotTried})
+	before := drill.Exhibit{Values: map[string]string{"a": "1"}}
+	u := drill.Exhibit{What: "table t", Values: map[string]string{"a": "1", "part-drill-1": "2"}}.Against(before, "drill-1")
+	o := drill.Exhibit{What: "table o", Values: map[string]string{"a": "2"}}.Against(before, "drill-1")
+	s.tellEnd(&drill.Report{Runs: []*drill.Run{bad, {Verdict: drill.NotTried}}}, []drill.Untouched{u, o})
+	for _, want := range []string{"rename pending file (2 of 4) ", "97      3       0  LOST\n", "audit: file-missing", "the job's last words", "/lake/kept, /tmp/job.log", "TOUCHED  table t",
+		"changed by others  table o: 0 new, 1 changed, 0 gone", "2 runs in", "1 LOST", "1 not tried"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	for _, never := range []string{"no row was lost", "untouched"} {
+		if strings.Contains(b.String(), never) {
+			t.Errorf("%q in:\n%s", never, b.String())
+		}
 	}
 }
