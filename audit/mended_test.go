@@ -300,6 +300,12 @@ func TestAmendedAndRewound(t *testing.T) {
 	stays := l.merge("old.json", l.file(0, 0), l.file(1, 0))
 	first := l.merge("new.json", l.file(4, 0), l.file(4, 1))
 	goes := l.merge("newer.json", first, l.file(4, 2))
+	if b := l.back(1); len(b.Mixed) != 0 { // all of it, or none
+		t.Errorf("%+v", b.Mixed)
+	}
+	if b := l.back(0); len(b.Mixed) != 1 || b.Mixed[0].Added[0].Final != stays.Final {
+		t.Errorf("%+v", b.Mixed)
+	}
 	l.rewind(3)
 	for p, want := range map[string]bool{stays.Final: true, goes.Final: false} {
 		if _, err := os.Stat(p); (err == nil) != want {

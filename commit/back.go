@@ -42,6 +42,8 @@ type Back struct {
 	Newer []account.ChainEnd
 	// Splits are those that the chain up to the target covers. It is filled only if something is newer.
 	Splits []string
+	// Mixed are the amends whose files hold rows of newer certificates and of others as well: those rows cannot be taken back.
+	Mixed []Amended
 	// Forked: the target is not in this chain, so that nothing can be told about what is newer. Empty: there is no chain at all.
 	Forked, Empty bool
 }
@@ -83,6 +85,11 @@ func (t *Table) Back(x Target) (Back, error) {
 			return b, err
 		}
 	}
+	if len(b.Newer) > 0 {
+		if b.Mixed, err = t.mixed(b.Newer); err != nil {
+			return b, err
+		}
+	}
 	switch {
 	case found || x.Fresh:
 	case x.Known: // the chain begins behind the target, or never was
@@ -91,6 +98,42 @@ func (t *Table) Back(x Target) (Back, error) {
 		b.Forked = foreign
 	}
 	return b, nil
+}
+
+// mixed finds the amends that took out files of the newer certificates together with others.
+func (t *Table) mixed(newer []account.ChainEnd) ([]Amended, error) {
+	m, err := ReadMended(t.env, t.store, t.root, t.owner.Job)
+	if err != nil || len(m.Removed) == 0 {
+		return nil, err
+	}
+	finals, left := map[string]bool{}, len(newer)
+	err = t.walk(func(c *Certified) (bool, error) {
+		for i := range c.Files {
+			if f := c.Files[i].Final; m.Removed[f] > 0 {
+				finals[f] = true
+			}
+		}
+		left--
+		return left > 0, nil
+	})
+	var out []Amended
+	both := map[string]bool{}
+	for _, a := range m.Amends {
+		whole, there := a.of(finals), false
+		some := slices.ContainsFunc(a.Removed, func(p string) bool { return finals[p] || both[p] })
+		for i := range a.Added {
+			if f := &a.Added[i]; whole {
+				finals[f.Final] = true
+			} else if some {
+				both[f.Final] = true
+				there = there || m.Added[f.Final].SHA256 == f.SHA256
+			}
+		}
+		if there {
+			out = append(out, a)
+		}
+	}
+	return out, err
 }
 
 // WasSuperseded reports whether a checkpoint that the chain does not have was certified once, and superseded. Its files are out of the table: what it

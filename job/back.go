@@ -317,6 +317,12 @@ func (j *Job) judge(tables map[string]*table) (r checkpoint.Rewind, needed bool,
 		br := bk.Branch
 		if br.Left = len(bk.Newer) > 0 && tb.sink == nil; !br.Left && len(bk.Newer) > 0 {
 			newer = append(newer, fmt.Sprintf("table %s has output of checkpoints %s", tb.t.Place(), idsText(bk.Newer)))
+			if b.mode == RewindNewer && len(bk.Mixed) > 0 {
+				a := &bk.Mixed[0]
+				return r, false, fault.Userf("table %s: %s holds rows of checkpoints %s and of older ones, since %s rewrote them on purpose (amend, entry %d): they cannot be told apart to be taken back",
+					tb.t.Place(), a.Added[0].Final, idsText(bk.Newer), a.Who, a.N).
+					WithHint("nothing was changed. Write that file again without the newer rows and record it (staunch amend), or go back with --on-newer-output keep")
+			}
 		}
 		r.Tables[key] = br
 	}
