@@ -127,6 +127,7 @@ func (p *jsonParser) object(depth int, on uint8) bool {
 				here |= 1 << i
 			} else {
 				below |= 1 << i
+				p.found[i], p.bad[i] = false, false // of a field that is there twice the last one counts
 			}
 		}
 		if !p.any(depth+1, here, below) {

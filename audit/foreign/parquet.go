@@ -202,10 +202,23 @@ func findColumns(s *schema.Schema, c *columns) ([3]int, error) {
 			return out, columnf("column %q is %s, and a topic is text", col.name, t)
 		case i != 2 && t != pq.Types.Int32 && t != pq.Types.Int64 && t != pq.Types.ByteArray:
 			return out, columnf("column %q is %s: a position is INT, BIGINT or text of digits", col.name, t)
+		case i != 2 && t != pq.Types.ByteArray && !whole(d.LogicalType()):
+			return out, columnf("column %q is %s: a position is INT, BIGINT or text of digits", col.name, d.LogicalType())
 		}
 		out[i] = at
 	}
 	return out, nil
+}
+
+// whole reports whether stored integers mean themselves, not days, milliseconds or hundredths.
+func whole(t schema.LogicalType) bool {
+	switch t := t.(type) {
+	case nil, schema.NoLogicalType, schema.UnknownLogicalType, schema.IntLogicalType:
+		return true
+	case schema.DecimalLogicalType:
+		return t.Scale() == 0
+	}
+	return false
 }
 
 // insensitive finds a column by its name without regard to case, if there is one only; Hive and Spark write names in lower case.

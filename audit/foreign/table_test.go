@@ -301,6 +301,21 @@ func TestParquetShapes(t *testing.T) {
 			}
 		})
 	}
+	for name, typ := range map[string]arrow.DataType{"date": arrow.FixedWidthTypes.Date32, "timestamp": arrow.FixedWidthTypes.Timestamp_ms, "double": arrow.PrimitiveTypes.Float64} {
+		x := newTable(t)
+		var out bytes.Buffer
+		w, err := pqarrow.NewFileWriter(arrow.NewSchema([]arrow.Field{{Name: "part", Type: arrow.PrimitiveTypes.Int32}, {Name: "off", Type: typ}}, nil), &out, nil, pqarrow.DefaultWriterProps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x.write("f", out.Bytes())
+		if r := x.audit(Options{}); r.Counts[ColumnMissing] != 1 || !strings.Contains(r.Problems[0].What, `column "off" is `) {
+			t.Errorf("%s: %+v", name, r.Problems)
+		}
+	}
 	x := newTable(t)
 	x.parquet("f", rows, shape{nested: true})
 	x.want(x.audit(Options{Columns: Columns{Partition: "meta.part", Offset: "meta.off", Topic: "meta.topic"}}), "gap events-0:4000")
