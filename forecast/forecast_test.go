@@ -118,6 +118,7 @@ var wrong = []struct {
 	{"many-partitions", Warn, "dt, hour", func(f *Facts) { sampled(f).Tasks[1].Open = []int{1000, 1200} }},
 	{"default-partition", Warn, "COALESCE", func(f *Facts) { sampled(f).Defaults = 12 }},
 	{"commit-above-interval", Warn, "interval", func(f *Facts) { manyFilesOf(f, 300, 20<<20); sink(f).RoundTrip = 500 * time.Millisecond }},
+	{"timeout-below-closing", Fail, "timeout", func(f *Facts) { manyFilesOf(f, 3000, 20<<20); sink(f).RoundTrip = 200 * time.Millisecond }},
 	{"commit-without-policy", Warn, "policy.kind", func(f *Facts) {
 		sink(f).Commit = PartitionCommit{Zone: "UTC"}
 		sink(f).Set = map[string]bool{KeyTrigger: true}

@@ -7,6 +7,7 @@ var Rules = []Rule{
 	{"interval-long", "an hour or more between checkpoints"},
 	{"timeout-below-interval", "the checkpoint time-out is at most half of the interval"},
 	{"timeout-short", "the checkpoint time-out is below 5 s"},
+	{"timeout-below-closing", "closing the files of a checkpoint takes longer than its time-out"},
 	{"min-pause", "the pause between checkpoints is not shorter than their interval"},
 	{"tolerable-failures", "failed checkpoints may go on for more than an hour before the job fails"},
 	{"no-metrics", "no metrics endpoint, so no alarms"},

@@ -26,6 +26,8 @@ const (
 	// openFiles of one subtask; above about so many the writer closes the largest (connector/filesystem).
 	openFiles = 512
 	smallRoll = 1 << 20
+	// callsToClose are the calls to the store of a subtask for each of its files before it may acknowledge a checkpoint: created, completed.
+	callsToClose = 2
 )
 
 // rolling looks at the rolling policy.
@@ -180,6 +182,11 @@ func (j *judge) files(s *Sink, p Forecast) {
 	}
 	if n := s.Sample.Defaults; n > 0 {
 		j.add("default-partition", Warn, what, "give the partition columns a value in the query, for instance with COALESCE", "%s of %s recent rows have NULL or an empty text in a partition column and go to the default partition", count(float64(n)), count(float64(s.Sample.rows())))
+	}
+	closing := time.Duration(float64(s.RoundTrip) * p.FilesPerCheckpoint / float64(max(1, j.f.Settings.Parallelism)) * callsToClose)
+	if t := j.f.Settings.Timeout; t > 0 && closing > t {
+		j.add("timeout-below-closing", Fail, what, "raise 'execution.checkpointing.timeout', or make fewer files", "closing %s files takes about %s and a checkpoint is given up after %s: none would ever complete",
+			count(p.FilesPerCheckpoint), span(closing), span(t))
 	}
 	if p.Commit > j.f.Settings.Interval {
 		j.add("commit-above-interval", Warn, what, "lengthen 'execution.checkpointing.interval', or make fewer files", "making %s files visible takes about %s, more than the interval of %s: the next checkpoint waits for it", count(p.FilesPerCheckpoint), span(p.Commit), span(j.f.Settings.Interval))

@@ -179,6 +179,9 @@ func (r *run) plan(now, newest time.Time) error {
 		for k := n; k >= 1; k-- {
 			times = append(times, end.Add(-time.Duration(k)*length))
 		}
+	} else if most <= 0 { // younger than what a look takes
+		r.byOffset(cycle, every)
+		return nil
 	} else { // a quarter and three quarters of what there may be, so that what grows with the rows can be told from what does not
 		part := min(limit/max(cycle, 1), float64(most)/float64(length), 1)
 		span := time.Duration(part * float64(length))
