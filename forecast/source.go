@@ -35,7 +35,7 @@ func (j *judge) source(s *Source) {
 	}
 	j.splits(s, what)
 	j.topics(s, what)
-	if s.Connector == "kafka" && s.Discovery == 0 && !j.f.Settings.Bounded {
+	if s.Surveyed && s.Connector == "kafka" && s.Discovery == 0 && !j.f.Settings.Bounded {
 		j.add("discovery-off", Warn, what, "leave 'scan.topic-partition-discovery.interval' out, or set it above 0", "partitions that are added to the topic later are never read")
 	}
 	switch {
