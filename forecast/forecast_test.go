@@ -338,7 +338,9 @@ func TestLength(t *testing.T) {
 }
 
 func TestNoForecast(t *testing.T) {
-	for _, change := range []func(*Facts){func(f *Facts) { *source(f) = Source{Table: "events", Connector: "kafka", Watermark: true, IdleTimeout: time.Minute} }, func(f *Facts) { settings(f).Bounded = true }} {
+	for _, change := range []func(*Facts){func(f *Facts) {
+		*source(f) = Source{Table: "events", Connector: "kafka", Watermark: true, IdleTimeout: time.Minute}
+	}, func(f *Facts) { settings(f).Bounded = true }} {
 		f := sound()
 		change(&f)
 		r := Judge(f)
