@@ -53,6 +53,8 @@ type files struct {
 	exts map[string]bool
 	// moved is where the table stood when files were written, if that was elsewhere.
 	moved string
+	// waiting are the files that stood in the temporary folder when the audit began.
+	waiting map[string]bool
 	// export collects the files of one partition, nil if nobody asked for them.
 	export *exporter
 }
@@ -116,6 +118,9 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 		return nil
 	}
 	j.repaired(c, f, final, s.repair)
+	if err := x.leftOver(j, f, v); err != nil {
+		return err
+	}
 	if v == account.Lost && s.repair == nil && s.problem == nil {
 		j.rep.note(fmt.Sprintf("%s was lost at checkpoint %d, and is there again as it was written", final, c.Checkpoint))
 	}
@@ -123,6 +128,45 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 	j.rep.Files++
 	j.rep.Bytes += s.length(f)
 	j.rep.Rows += f.Rows
+	return nil
+}
+
+// leftOver counts a pending file that stands beside its visible one, behind *done*: a power cut left it, or a create that arrived late. No reader sees it.
+func (x *files) leftOver(j *judge, f *account.File, v account.Verdict) error {
+	pending, ok := x.inside(f, f.Pending)
+	if !ok || v == "" || !x.waiting[pending] {
+		return nil
+	}
+	_, err := x.store.Stat(pending)
+	switch {
+	case err == nil:
+		j.rep.Left++
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look for %s: %w", pending, err)
+	}
+	return nil
+}
+
+// maxWaiting bounds the files of the temporary folder that are remembered.
+const maxWaiting = 100_000
+
+// wait lists the temporary folder.
+func (x *files) wait(dir string) error {
+	infos, err := x.store.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	for _, i := range infos {
+		p := path.Join(dir, i.Name)
+		switch {
+		case i.Dir && !i.Symlink:
+			if err := x.wait(p); err != nil {
+				return err
+			}
+		case len(x.waiting) < maxWaiting:
+			x.waiting[p] = true
+		}
+	}
 	return nil
 }
 

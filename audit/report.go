@@ -149,6 +149,8 @@ type Job struct {
 	Counters account.Counters `json:"counters"`
 	// Pending is how many files of a certificate that is being committed are still in the temporary place.
 	Pending int64 `json:"pending"`
+	// Left is how many pending files stand beside their visible ones although their checkpoint is done. No reader sees them.
+	Left int64 `json:"pending_left,omitempty"`
 	// Superseded certificates are out of the account: the job went back to a state before them.
 	Superseded int64 `json:"superseded,omitempty"`
 	// AccountsClose is false if the accounts of a certificate need not close (one record may give several rows).

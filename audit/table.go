@@ -84,7 +84,10 @@ func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		return nil, fmt.Errorf("list %s: %w", base, err)
 	}
 	t := &table{ctx: ctx, store: store, root: root, rep: rep, named: names{},
-		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}, export: x}}
+		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}, export: x, waiting: map[string]bool{}}}
+	if err := t.files.wait(path.Join(root, path.Base(temporary))); err != nil {
+		return nil, err
+	}
 	if err := t.jobLogs(e, opts.JobLogs); err != nil {
 		return nil, err
 	}

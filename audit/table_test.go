@@ -101,6 +101,21 @@ func TestWhileRewound(t *testing.T) {
 	}
 }
 
+// TestLeftPending: a pending file beside its visible one is told, and is no fault: no reader sees it.
+func TestLeftPending(t *testing.T) {
+	l := standard(t, "json", 2)
+	for i, f := range []string{l.file(0, 0).Pending, l.file(0, 1).Pending} {
+		l.create(f, make([]byte, i))
+	}
+	r := l.audit(Options{})
+	if r.Verdict != Clean || r.Jobs[0].Left != 2 || !strings.Contains(text(r), "although they are visible: 2 files") {
+		t.Error(text(r))
+	}
+	if v, ok := l.verify(false); ok && (len(v.Jobs) != 1 || v.Jobs[0].Left != 2) {
+		t.Errorf("%+v", v)
+	}
+}
+
 // locked is a store that does not let one file be read.
 type locked struct {
 	fs.FS

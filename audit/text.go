@@ -60,6 +60,9 @@ func (j *Job) text(w io.Writer) {
 	if j.Pending > 0 {
 		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", plural(j.Pending, "file", "files"))
 	}
+	if j.Left > 0 {
+		fmt.Fprintf(w, "  left in the temporary place although they are visible: %s (no reader sees them; staunch clean removes them)\n", plural(j.Left, "file", "files"))
+	}
 	if !j.AccountsClose && j.Certificates > 0 {
 		fmt.Fprintln(w, "  the accounts of this plan need not close (one record may give several rows): ranges and files were checked")
 	}

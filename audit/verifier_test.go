@@ -23,6 +23,7 @@ type verified struct {
 		Certificates int64  `json:"certificates"`
 		Files        int64  `json:"files"`
 		Pending      int64  `json:"pending"`
+		Left         int64  `json:"pending_left"`
 		Chain        string `json:"chain"`
 		Losses       []any  `json:"losses"`
 		Splits       []struct {

@@ -312,6 +312,7 @@ class Job:
         self.claimed_by = None
         self.claim, self.chain, self.log_id, self.open, self.torn, self.claim_torn = None, ('', 0), '', None, False, False
         self.accounts, self.parts, self.certificates, self.pending, self.files, self.losses = {}, {}, 0, 0, 0, []
+        self.left = 0
         self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
         self.holes, self.repaired, self.amended_rows = False, [], 0
         self.amends, self.backed, self.unfinished = [], set(), False
@@ -637,6 +638,8 @@ class Job:
                     self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
                 continue
             versions = [dict(f, length=r['length'], sha256=r['sha256'], rows=r['rows'], entry=r['entry']) for r in repairs] + [f]
+            pending = self.table.inside(f, f['pending'])
+            self.left += verdict in ('renamed', 'skipped', 'lost') and pending is not None and os.path.lexists(pending)
             version = self.check_file(c, versions, place, final)
             if version and 'entry' in version:
                 self.repaired.append({'path': final, 'entry': version['entry']})
@@ -787,7 +790,7 @@ class Table:
         first = [v for j in self.jobs for v in ['being rewound' if j.rewinding else 'being committed' if j.committing else ''] if v]
         verdict = 'problems' if self.problems else first[0] if first else 'clean'
         return {'table': self.root, 'verdict': verdict, 'fast': self.fast, 'unproven_files': self.unproven, 'problems': self.problems, 'jobs': [
-            {'job': j.name, 'certificates': j.certificates, 'checkpoint': j.chain[1], 'chain': j.chain[0], 'files': j.files, 'pending': j.pending,
+            {'job': j.name, 'certificates': j.certificates, 'checkpoint': j.chain[1], 'chain': j.chain[0], 'files': j.files, 'pending': j.pending, 'pending_left': j.left,
              'losses': j.losses, 'repaired': j.repaired, 'rows_amended': j.amended_rows, 'splits': [dict(split=k[0], insert=k[1], **v) for k, v in sorted(j.accounts.items())]} for j in self.jobs]}
 
 
