@@ -76,6 +76,8 @@ sql-gateway.endpoint.rest.bind-port: $G
 io.tmp.dirs: $ROOT/tmp
 execution.checkpointing.dir: file://$ROOT/checkpoints
 execution.checkpointing.savepoint-dir: file://$ROOT/savepoints
+# tests read metrics to know how far a job is
+metrics.fetcher.update-interval: 1000
 # notice a killed TaskManager quickly and restart at once
 heartbeat.interval: 1000
 heartbeat.timeout: ${FLINK_HEARTBEAT_TIMEOUT:-10000}
