@@ -96,7 +96,7 @@ func (t *Table) keepArchives(list []account.Archive) int {
 	keep, entries, size := len(list), int64(0), int64(0)
 	for at := 0; ; at++ { // the level that the new archive has reached
 		i, of, bytes := keep, entries, size
-		for i > 0 && level(list[i-1].To-list[i-1].From+1) == at {
+		for i > 0 && keep-i < join-1 && level(list[i-1].To-list[i-1].From+1) == at { // not more: an older version has left hundreds of one level
 			i--
 			of += list[i].To - list[i].From + 1
 			bytes += list[i].Length

@@ -130,6 +130,26 @@ func TestObjectsOfADay(t *testing.T) {
 	}
 }
 
+// TestJoinedBehindOld: many archives of a version that joined none do not keep the new ones from being joined.
+func TestJoinedBehindOld(t *testing.T) {
+	c := newChain(t, mem.New().Client("a"), Variant{SegmentEvery: 2, JoinArchives: 1 << 20})
+	for range 60 {
+		c.must(c.commit())
+	}
+	old := len(c.table.state.Segment.Archives)
+	c.table = Open(c.env, c.store, "/t", c.owner, Variant{SegmentEvery: 2, JoinArchives: 4}, slog.New(slog.DiscardHandler))
+	c.must(c.table.Refresh())
+	for range 60 {
+		c.must(c.commit())
+	}
+	if now := len(c.table.state.Segment.Archives); old < 25 || now > old+8 {
+		t.Errorf("%d archives before, %d now", old, now)
+	}
+	if n, err := c.certificates(); n != 120 || err != nil {
+		t.Errorf("%d certificates, %v", n, err)
+	}
+}
+
 // TestJoinedLevels: archives are joined at each level, and one that is damaged is left as it is.
 func TestJoinedLevels(t *testing.T) {
 	store := mem.New().Client("a")
