@@ -145,7 +145,7 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 		a.rep.problem(Problem{Kind: BrokerAway, What: fmt.Sprintf("%s was not judged to the end: %v", rep.Split, err), ToDo: "audit again when the broker answers"})
 		return nil
 	}
-	a.held(rep, h, absent, records, gone, open)
+	a.held(k, rep, h, absent, records, gone, open)
 	return nil
 }
 
@@ -194,18 +194,18 @@ func (a *auditor) look(topic string, k splitKey, set *bitmap.Set, h *Held, visit
 }
 
 // held reports what the broker said.
-func (a *auditor) held(s *Split, h *Held, absent bool, records, gone, open *runList) {
+func (a *auditor) held(k splitKey, s *Split, h *Held, absent bool, records, gone, open *runList) {
 	switch {
 	case absent && h.Records > 0:
 		a.rep.problem(Problem{Kind: PartitionAbsent, What: "the topic has records of this partition, and the table has no row of it", Offsets: []SplitOffsets{records.offsets(s.Split)},
 			ToDo: "unless the query's WHERE leaves all of them out, or it was never read, they are lost"})
 	case h.Records > 0:
-		a.rep.problem(Problem{Kind: RecordMissing, What: "the topic has these records, and the table has no row of them", Offsets: []SplitOffsets{records.offsets(s.Split)},
+		a.rep.problem(Problem{Kind: RecordMissing, What: "the topic has these records, and the table has no row of them", Offsets: []SplitOffsets{records.offsets(s.Split)}, Neighbours: a.neighbours(k, records),
 			ToDo: "unless the query's WHERE leaves them out, they are lost; as long as the topic has them they can be written again"})
 	}
 	if h.Gone > 0 {
 		a.rep.problem(Problem{Kind: RecordGone, What: fmt.Sprintf("no row has these offsets, and the topic begins at %s: what stood there can no longer be known", number(h.First)),
-			Offsets: []SplitOffsets{gone.offsets(s.Split)}, ToDo: "look for another copy of the topic; they may be lost, or never have been records"})
+			Offsets: []SplitOffsets{gone.offsets(s.Split)}, Neighbours: a.neighbours(k, gone), ToDo: "look for another copy of the topic; they may be lost, or never have been records"})
 	}
 	if open.count > 0 && !absent {
 		a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets, and the topic has not decided them yet (an open transaction, or no replica has them)", Offsets: []SplitOffsets{open.offsets(s.Split)},

@@ -30,14 +30,20 @@ const (
 	maxSegments = 2_000_000
 )
 
-// nameDoubles reads the files once more and reports which of them hold the same offsets. Of Parquet files only row groups are read whose statistics
-// do not rule it out.
-func (a *auditor) nameDoubles(keys []splitKey) error {
-	any := &bitmap.Set{}
+// again reads the files once more, to name those that hold doubled offsets and those that hold the neighbours of gaps. Of Parquet files only row groups are
+// read whose statistics do not rule both out.
+func (a *auditor) again(keys []splitKey) error {
+	sought := &bitmap.Set{}
 	for _, k := range keys {
-		any.Union(&a.splits[k].twice, nil)
+		sought.Union(&a.splits[k].twice, nil)
+		for o := range a.near[k] {
+			sought.AddRun(o, o+1, nil)
+		}
 	}
-	wanted := func(first, last int64) bool { return last < first || any.Overlaps(first, last+1) }
+	if sought.Count() == 0 {
+		return nil
+	}
+	wanted := func(first, last int64) bool { return last < first || sought.Overlaps(first, last+1) }
 	w := &walk{ctx: a.ctx, store: a.store, names: a.opts.Names, seen: seen{}, bad: func(string, string) {}} // it was reported
 	err := a.files(w, func(f found) error {
 		if _, known := a.seen[hashOf(f.path)]; !known {
@@ -48,6 +54,7 @@ func (a *auditor) nameDoubles(keys []splitKey) error {
 			return err
 		}
 		a.hold(f.path, rows)
+		a.meet(f, rows)
 		return nil
 	})
 	if err != nil {

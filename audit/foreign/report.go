@@ -60,7 +60,9 @@ type Problem struct {
 	Path    string         `json:"path,omitempty"`
 	Files   []string       `json:"files,omitempty"`
 	Offsets []SplitOffsets `json:"offsets,omitempty"`
-	ToDo    string         `json:"to_do,omitempty"`
+	// Neighbours of missing offsets: the rows in front and behind, of the first gaps.
+	Neighbours []Neighbour `json:"neighbours,omitempty"`
+	ToDo       string      `json:"to_do,omitempty"`
 }
 
 // Split is what the table has of one topic partition.

@@ -63,6 +63,8 @@ type auditor struct {
 	tooMany bool
 	// chunks of all sets; see maxChunks.
 	chunks int
+	// near are the offsets beside gaps, with a file that holds each.
+	near map[splitKey]map[int64]found
 	// holders are the files that hold offsets which are there twice; more are left out.
 	holders []*holder
 	more    int64
@@ -80,7 +82,7 @@ const listings = 4
 // Table audits the table at root. Problems are in the report; an error means that the store did not let us finish.
 func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Options) (*Report, error) {
 	root = path.Clean(root)
-	a := &auditor{ctx: ctx, env: e, store: store, root: root, opts: opts, seen: seen{}, splits: map[splitKey]*split{},
+	a := &auditor{ctx: ctx, env: e, store: store, root: root, opts: opts, seen: seen{}, splits: map[splitKey]*split{}, near: map[splitKey]map[int64]found{},
 		rep: &Report{Table: fs.URI(store, root), Time: e.Now().UTC(), Verdict: Clean, By: opts.Columns.String(), Splits: []*Split{}, Counts: map[Kind]int64{}}}
 	if opts.Names {
 		a.rep.By = "Kafka Connect's file names"
@@ -396,7 +398,6 @@ func (a *auditor) judge() error {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(x, y splitKey) int { return cmp.Or(cmp.Compare(x.topic, y.topic), cmp.Compare(x.part, y.part)) })
-	doubled := false
 	for _, k := range keys {
 		s := a.splits[k]
 		r := s.rep
@@ -411,7 +412,9 @@ func (a *auditor) judge() error {
 			r.Missing += to - from
 			return true
 		})
-		doubled = doubled || r.Doubled > 0
+		if r.Missing > 0 {
+			a.seek(k, s)
+		}
 		a.rep.Splits = append(a.rep.Splits, r)
 	}
 	if a.tooMany {
@@ -424,10 +427,8 @@ func (a *auditor) judge() error {
 	if len(keys) == 0 && a.rep.Count() == 0 {
 		a.rep.problem(Problem{Kind: NoRows, What: "there is no row in the table: nothing can be proven", Path: a.root, ToDo: "name the folder that the other tool writes to"})
 	}
-	if doubled {
-		if err := a.nameDoubles(keys); err != nil {
-			return err
-		}
+	if err := a.again(keys); err != nil {
+		return err
 	}
 	if a.opts.Broker != nil {
 		return a.ask(keys)
@@ -448,7 +449,7 @@ func (a *auditor) gaps(keys []splitKey) {
 			miss.add(from, to)
 			return true
 		})
-		a.gap(s.rep.Split, miss)
+		a.gap(k, miss)
 	}
 	a.rep.Between = true
 	if a.opts.From < 0 {
@@ -458,7 +459,7 @@ func (a *auditor) gaps(keys []splitKey) {
 	}
 }
 
-func (a *auditor) gap(name string, miss *runList) {
+func (a *auditor) gap(k splitKey, miss *runList) {
 	a.rep.problem(Problem{Kind: Gap, What: "no row has these offsets: lost, left out by the query's WHERE, or never a record (transaction marker, compacted)",
-		Offsets: []SplitOffsets{miss.offsets(name)}, ToDo: "ask the broker what stands there: --against-broker"})
+		Offsets: []SplitOffsets{miss.offsets(a.name(k))}, Neighbours: a.neighbours(k, miss), ToDo: "ask the broker what stands there: --against-broker"})
 }

@@ -329,6 +329,18 @@ func TestGaps(t *testing.T) {
 	x.json("c.json", and(run(1, 51, 60), run(1, 70, 80)))
 	r := x.audit(Options{})
 	x.want(r, "gap partition 0:200..299", "gap partition 1:50 60..69")
+	var beside []string
+	for _, p := range r.Problems {
+		for _, n := range p.Neighbours {
+			beside = append(beside, fmt.Sprintf("%s %d %s", n.Split, n.Offset, filepath.Base(n.Path)))
+			if i, err := os.Stat(n.Path); err != nil || !i.ModTime().Equal(n.Time) {
+				t.Errorf("%+v: %v", n, err)
+			}
+		}
+	}
+	if want := []string{"partition 0 199 a", "partition 0 300 b", "partition 1 49 a", "partition 1 51 c.json", "partition 1 59 c.json", "partition 1 70 c.json"}; !slices.Equal(beside, want) {
+		t.Errorf("beside the gaps: %q", beside)
+	}
 	x.want(x.audit(Options{From: -1}), "gap partition 0:0..99 200..299", "gap partition 1:50 60..69")
 	x.want(x.audit(Options{From: 98}), "gap partition 0:98..99 200..299", "gap partition 1:50 60..69")
 	if s := r.Splits[1]; s.Missing != 11 || s.Gaps != 2 || s.Doubled != 0 {

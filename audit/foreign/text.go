@@ -103,6 +103,12 @@ func (p *Problem) text(w io.Writer) {
 	for _, o := range p.Offsets {
 		fmt.Fprintf(w, "    %s offsets %s (%s)\n", o.Split, o.Offsets, number(o.Count))
 	}
+	for i, n := range p.Neighbours {
+		if i == shownFiles {
+			break
+		}
+		fmt.Fprintf(w, "    offset %s is in %s, of %s\n", number(n.Offset), n.Path, n.Time.Format("2006-01-02 15:04:05.000"))
+	}
 	if p.ToDo != "" {
 		fmt.Fprintf(w, "    -> %s\n", p.ToDo)
 	}
