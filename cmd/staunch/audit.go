@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -121,8 +123,8 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, erro
 	of := map[string]int{} // index in out of each table
 	for _, j := range s.Jobs() {
 		store, dir, err := checkpointDir(j)
-		if err != nil {
-			return nil, nil, &exitError{exitUsage, fmt.Errorf("job %s: %w", j.Name, err)}
+		if err != nil { // the tables prove themselves
+			slog.Warn("the job's log is not looked at: the tables' logs are not held against it", "job", j.Name, "error", err)
 		}
 		for _, sink := range j.Sinks {
 			table, ok := sink.Sink.(connector.FileTable)
@@ -132,13 +134,18 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, erro
 			log := audit.JobLog{Job: j.Name, Store: store, Dir: checkpoint.Dir(dir, commit.Escape(j.Name)), Key: sink.Key}
 			at, known := of[fs.URI(table.Store(), table.Root())]
 			if known {
-				if logs := &out[at].opts.JobLogs; (*logs)[len(*logs)-1] != log {
+				logs := &out[at].opts.JobLogs
+				same := func(l audit.JobLog) bool { return l.Job == log.Job && l.Dir == log.Dir }
+				if store != nil && !slices.ContainsFunc(*logs, same) {
 					*logs = append(*logs, log)
 				}
 				continue
 			}
 			of[fs.URI(table.Store(), table.Root())] = len(out)
-			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS", JobLogs: []audit.JobLog{log}}}
+			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS"}}
+			if store != nil {
+				t.opts.JobLogs = []audit.JobLog{log}
+			}
 			if sink.Table != nil {
 				t.opts.Success = cmp.Or(sink.Table.Options[keySuccessName], "_SUCCESS")
 			}

@@ -38,6 +38,11 @@ func TestAuditTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, x := range targets {
+		if len(x.opts.JobLogs) != 1 || x.opts.JobLogs[0].Key != x.root || !strings.HasSuffix(x.opts.JobLogs[0].Dir, "/job/log") {
+			t.Errorf("%+v", x.opts.JobLogs)
+		}
+	}
 	if len(targets) != 2 || targets[0].root != dir+"/a" || targets[0].opts.Success != "READY" || targets[1].root != dir+"/b" || targets[1].opts.Success != "_SUCCESS" {
 		t.Errorf("%+v", targets)
 	}
