@@ -171,9 +171,12 @@ func (w *world) callRepairer(r *run, op mem.Op, d *dice, key string) {
 			}
 			w.kill(r)
 		}
-	case (entry || op.Kind == mem.Rename || op.Kind == mem.SyncDir) && d.p(1./5):
+	case entry && d.p(1./3) || (op.Kind == mem.Rename || op.Kind == mem.SyncDir) && d.p(1./5):
 		span := time.Duration(1+d.n(90)) * time.Second
 		what := d.n(6)
+		if entry { // in front of a rewind's entry, or behind it
+			what = d.n(3)
+		}
 		if !w.happens(key, "%s stands still for %s (%d), before: %s", r.p.name, span, what, op) {
 			return
 		}
