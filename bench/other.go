@@ -253,7 +253,7 @@ const (
 	checkpointing = `Subtask..snapshot|Subtask..makeDurable|job.*attempt..(run|appendNow|commitNow|tellSources)|job.\(\*loop\)`
 	finishing     = `format/(parquet|json).*Finish`
 	// certifying are those that only certificates need: sets of offsets, hashes of files and entries, and the entries' way into the table's log.
-	certifying = `staunch/account\.|crypto/sha256\.|commit\.\(\*Table\)\.(certify|appendCertificate|segment)|commit\.\(\*State\)`
+	certifying = `staunch/account\.|sha256\.|commit\.\(\*Table\)\.(certify|appendCertificate|segment)|commit\.\(\*State\)`
 	// tracing are those that only the operation trace needs; what the wrapped stores call is not theirs.
 	tracing = `trace\.\(\*Recorder\)|trace\.\(\*store\)\.(record|end)|trace\.appendRecord`
 )
