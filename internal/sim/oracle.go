@@ -34,6 +34,7 @@ type oracle struct {
 	removed map[string]bool // pending names that the outsider removed
 	foreign map[string]bool // files that somebody else put at final names
 	gone    map[string]bool // files that another program compacted, and what it made of them
+	emptied map[string]bool // those of gone that were empty and moved away by the operator, so that the file is lost
 	// repairing are the lost files whose repair was begun; mended are those that were reported to be there again, with the number of attempts until then.
 	repairing map[string]bool
 	mended    map[string]int
@@ -90,7 +91,7 @@ type record struct {
 }
 
 func newOracle(w *world) *oracle {
-	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{},
+	o := &oracle{store: w.store, b: w.b, lost: map[string]bool{}, removed: map[string]bool{}, foreign: map[string]bool{}, gone: map[string]bool{}, emptied: map[string]bool{},
 		repairing: map[string]bool{}, mended: map[string]int{}}
 	for i := range w.tables {
 		o.tables = append(o.tables, &lake{o: o, root: roots[i], success: w.success, second: w.second && i == 0, files: map[string]*visible{}, at: map[record]string{}, declared: map[string]int{},

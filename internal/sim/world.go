@@ -512,7 +512,7 @@ func (w *world) audited() error {
 	for _, l := range w.o.tables {
 		lost := 0
 		for f := range w.o.lost {
-			if w.o.of(f) == l && w.store.Content(f) == nil && !w.o.gone[f] { // else it was repaired
+			if w.o.of(f) == l && w.store.Content(f) == nil && (!w.o.gone[f] || w.o.emptied[f]) { // else it was repaired
 				lost++
 			}
 		}
@@ -640,7 +640,7 @@ func (w *world) emptied(err error) bool {
 		for _, l := range w.o.tables {
 			for _, f := range w.store.Files(l.root) {
 				if path.Base(f.Path) == name && f.Size == 0 && w.store.Take(f.Path) == nil {
-					w.o.gone[f.Path] = true
+					w.o.gone[f.Path], w.o.emptied[f.Path] = true, true
 				}
 			}
 		}
