@@ -443,7 +443,7 @@ func (w *world) call(r *run, op mem.Op) {
 		// One table is claimed and the other not yet; meanwhile the job may go on by another log, and end.
 		if span := time.Duration(5+d.n(90)) * time.Second; w.happens(key, "%s stands still for %s, before: %s", r.p.name, span, op) {
 			w.stats.Pauses++
-			w.actOtherDir(d, key+"o")
+			w.actFromTable(d, key+"o")
 			r.p.until = w.s.now.Add(span)
 			w.s.pass()
 		}
