@@ -13,6 +13,6 @@ var ruleOf = map[string]string{
 	"bad-old-invisible": "7.3", "bad-old-uncertified": "7.3", "bad-old-silently": "7.3", "bad-damaged-silently": "7.4", "bad-fresh-unchecked": "7.5",
 	"bad-rewind-table": "7.6", "bad-rewind-one-table": "7.6", "bad-rewind-pending": "7.6", "bad-rewind-staged": "7.6", "bad-rewind-one-place": "7.6",
 	"bad-rewind-names": "7.6", "bad-rewind-unsynced": "7.6", "bad-rewind-unfinished": "7.6", "bad-foreign-rewind": "7.6", "bad-superseded-unseen": "7.6", "bad-superseded-target": "7.6",
-	"bad-keep-unfinished": "7.7", "bad-from-greatest": "7.8", "bad-repair-sync": "8 (repair)", "bad-repair-name": "8 (repair)", "bad-repair-rewind": "8 (repair)",
+	"bad-keep-unfinished": "7.7", "bad-from-greatest": "7.8", "bad-repair-sync": "8.4", "bad-repair-name": "8.2", "bad-repair-rewind": "8.3",
 	"bad-ack": "9", "bad-standin-aborted": "9", "bad-any-attempt": "9", "bad-no-wait": "9", "bad-restore-aborted": "9",
 }
