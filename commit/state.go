@@ -74,6 +74,7 @@ type State struct {
 	Segment  *account.Segment
 	SegmentN int64
 	LastN    int64
+	lastHash string // of the entry LastN, once it was folded
 	kinds    []log.Head
 	claims   map[string]*account.Claim // the newest of each job log, since the newest segment
 	// broken: a certificate does not follow the one before it. It is a fault only if no segment comes behind: below one a cleaner may have left
@@ -162,8 +163,22 @@ func speaksOf(e log.Entry, find func(hash string) *Certified) (done *account.Don
 	return done, nil
 }
 
-// Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log.
+// Apply folds one more entry into the state. Kinds that are not known yet are an error: an older version must not judge a newer log. The entry
+// that was folded last may come once more: an append that ended at it has shown it, and the next one meets it again. [A segment gives way to a
+// *repair*, and the archive of the next one has the *repair* twice: nobody can read what lies behind.]
 func (s *State) Apply(e log.Entry) error {
+	if e.N == s.LastN && e.SHA256 == s.lastHash && s.lastHash != "" {
+		return nil
+	}
+	s.lastHash = ""
+	if err := s.apply(e); err != nil {
+		return err
+	}
+	s.lastHash = e.SHA256
+	return nil
+}
+
+func (s *State) apply(e log.Entry) error {
 	s.LastN = e.N
 	s.kinds = append(s.kinds, log.Head{N: e.N, Kind: e.Kind})
 	switch e.Kind {
