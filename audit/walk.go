@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"staunch/account"
 	"staunch/fault"
@@ -42,9 +41,6 @@ type walker struct {
 	all bool
 }
 
-// hidden: readers of the field (Spark, Hive, Flink, DuckDB's default apart) skip these names.
-func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
-
 // walk looks into one folder and those below it. rel is its path below the root.
 func (w *walker) walk(rel string) error {
 	if err := w.files.ctx.Err(); err != nil {
@@ -63,7 +59,7 @@ func (w *walker) walk(rel string) error {
 		switch {
 		case i.Name == w.success && !i.Dir && rel != "":
 			w.seen[rel] = true
-		case hidden(i.Name):
+		case fs.Hidden(i):
 		case i.Dir && !i.Symlink:
 			if err := w.walk(path.Join(rel, i.Name)); err != nil {
 				return err

@@ -150,8 +150,15 @@ func TestRows(t *testing.T) {
 		}
 	}
 	f := mem.New().Client("x")
-	if err := f.MkdirAll("/t"); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"/t/_p=1", "/t/_temporary"} {
+		if err := f.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file(f, "/t/_temporary/1.parquet", row{1, "x"})
+	file(f, "/t/_p=1/1.parquet", row{2, "x"})
+	if got, n, err := readTable(t.Context(), seed, inMemory{f}, Root{URI: "/t", Ext: "parquet"}); err != nil || n != 1 || len(got) != 1 {
+		t.Errorf("partitions of a column that begins with _: %d files, %d rows, %v", n, len(got), err)
 	}
 	write(t, f, "/t/a.parquet", "PAR1 this is none")
 	if _, _, err := readTable(t.Context(), seed, inMemory{f}, Root{URI: "/t", Ext: "parquet"}); !errors.Is(err, errUnreadable) {

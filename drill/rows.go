@@ -46,7 +46,7 @@ func readTable(ctx context.Context, seed maphash.Seed, stores fs.Resolver, t Roo
 	return r.out, r.files, nil
 }
 
-// folder reads the files of a folder and of those in it. Names that begin with _ or . are hidden from readers.
+// folder reads the files of a folder and of those in it, as far as readers see them.
 func (r *reader) folder(ctx context.Context, dir, partition string) error {
 	infos, err := r.store.List(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *reader) folder(ctx context.Context, dir, partition string) error {
 		}
 		p := path.Join(dir, i.Name)
 		switch {
-		case strings.HasPrefix(i.Name, "_") || strings.HasPrefix(i.Name, "."):
+		case fs.Hidden(i):
 		case i.Dir:
 			if err := r.folder(ctx, p, path.Join(partition, i.Name)); err != nil {
 				return err

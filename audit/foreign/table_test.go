@@ -231,6 +231,20 @@ func (x *table) csv(name string, rows []pos) {
 	x.write(name, b.Bytes())
 }
 
+// TestHiddenColumn: the partitions of a column whose name begins with _ or a dot are read.
+func TestHiddenColumn(t *testing.T) {
+	x := newTable(t)
+	x.json("_day=1/part-0-0.json", run(0, 0, 10))
+	x.json("_day=2/.hour=1/part-0-1.json", run(0, 20, 30))
+	x.json("_temporary/part-0-2.json", run(0, 10, 20))
+	x.json("_day=2/_part=3.json", run(0, 10, 20))
+	r := x.audit(Options{})
+	x.want(r, "gap partition 0:10..19")
+	if r.Files != 2 || r.Hidden != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestCleanTables: each format, as Flink lays it out: files with and without an extension, in folders, hidden names beside them.
 func TestCleanTables(t *testing.T) {
 	for _, c := range []struct {

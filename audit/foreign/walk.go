@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 
 	"staunch/fs"
 )
@@ -43,9 +42,6 @@ type walk struct {
 	bad func(dir, why string)
 }
 
-// isHidden: Flink, Spark, Hive and Presto do not read these names.
-func isHidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
-
 // folder lists dir and, afterwards, the folders in it.
 func (w *walk) folder(dir string) error {
 	if err := w.ctx.Err(); err != nil {
@@ -55,7 +51,7 @@ func (w *walk) folder(dir string) error {
 	err := fs.Each(w.store, dir, func(i fs.Info) error {
 		p := path.Join(dir, i.Name)
 		switch {
-		case isHidden(i.Name) || w.names && i.Name == "+tmp":
+		case fs.Hidden(i) || w.names && i.Name == "+tmp":
 			w.hidden++
 			return nil
 		case i.Dir && !i.Symlink:

@@ -9,10 +9,11 @@ import webhdfs
 
 
 def committed(d):
-    """Files a reader may see: no path component hidden or with an underscore, no pending or superseded file."""
+    """Files a reader may see: no path component hidden or with an underscore (a folder key=value is seen), no pending or superseded file."""
     def visible(f):
-        return not any(c[0] in "_." for c in os.path.relpath(f, d).split(os.sep)) and not f.endswith((".pending", ".superseded", ".staunch"))
-    return [f for f in glob.glob(d + "/**/*", recursive=True) if os.path.isfile(f) and visible(f)]
+        *folders, name = os.path.relpath(f, d).split(os.sep)
+        return name[0] not in "_." and not any(c[0] in "_." and c.find("=") < 1 for c in folders) and not f.endswith((".pending", ".superseded", ".staunch"))
+    return [f for f in glob.glob(d + "/**/*", recursive=True, include_hidden=True) if os.path.isfile(f) and visible(f)]
 
 
 def main():

@@ -701,6 +701,12 @@ class Job:
             return path, ('file-contradicts', str(e))
 
 
+def hidden(folder, name):
+    """Readers skip these names. A partition's folder, key=value, is read whatever the column's name begins with."""
+    path = os.path.join(folder, name)
+    return name[0] in '_.' and not (name.find('=') > 0 and (os.path.islink(path) or os.path.isdir(path)))
+
+
 # ---- the table ------------------------------------------------------------------------------------------------------------------------
 
 class Table:
@@ -760,10 +766,10 @@ class Table:
             if rel != '.' and '_SUCCESS' in files:
                 success.add(rel)
             links = [d for d in below if os.path.islink(os.path.join(folder, d))]
-            below[:] = [d for d in below if d[0] not in '_.' and d not in links]
+            below[:] = [d for d in below if not hidden(folder, d) and d not in links]
             for name in files + links:
                 path = os.path.join(folder, name)
-                if name[0] not in '_.' and path not in self.named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or self.bytes(path) > 0):
+                if not hidden(folder, name) and path not in self.named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or self.bytes(path) > 0):
                     strangers.append(path)
         later, parts = set(), {}
         for job in self.jobs:  # a certificate stands before its files are visible
@@ -855,10 +861,10 @@ class Copy:
                     break
         for folder, below, files in os.walk(self.root):
             links = [d for d in below if os.path.islink(os.path.join(folder, d))]
-            below[:] = [d for d in below if d[0] not in '_.' and d not in links]
+            below[:] = [d for d in below if not hidden(folder, d) and d not in links]
             for name in files + links:
                 path = os.path.join(folder, name)
-                if name[0] not in '_.' and path not in named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or Table.bytes(path) > 0):
+                if not hidden(folder, name) and path not in named and (os.path.islink(path) or os.path.splitext(name)[1] in extensions or Table.bytes(path) > 0):
                     self.found('file-foreign', 'the certificate does not name it', path=path)
 
     def report(self):
