@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -390,9 +391,13 @@ func (l *readUpTo) put(from, to int64, what connector.Content) {
 	l.segments = append(l.segments, segment{from, to, what})
 }
 
-// fetch reads on at an offset below decided. Something stands there or behind it, so that an answer without batches is asked for again.
+// emptyAnswers is how often a broker must say, with growing waits between, that a partition has nothing from an offset on, until it is believed.
+const emptyAnswers = 5
+
+// fetch reads on at an offset below decided. Something stands there or behind it, so that an answer without batches is asked for again. In the end it is
+// believed of a compacted topic only: one answer without batches must not make records disappear.
 func (in *inspector) fetch(ctx context.Context, l *readUpTo, at, decided int64) error {
-	maxBytes := int32(inspectBytes)
+	maxBytes, empty := int32(inspectBytes), 0
 	return in.retry(ctx, fmt.Sprintf("read topic %s partition %d", l.topic, l.partition), func(ctx context.Context) error {
 		if l.leader < 0 {
 			leaders, id, err := in.leaders(ctx, l.topic)
@@ -422,17 +427,47 @@ func (in *inspector) fetch(ctx context.Context, l *readUpTo, at, decided int64) 
 		next, need := behind(rp.RecordBatches, at)
 		if next <= at {
 			maxBytes = int32(min(max(int64(need), 2*int64(maxBytes)), 1<<30))
-			if rp.LastStableOffset >= decided && len(rp.RecordBatches) == 0 { // what is left was compacted away
-				next = decided
-			} else {
+			if rp.LastStableOffset < decided || len(rp.RecordBatches) > 0 {
 				return kerr.RequestTimedOut
 			}
+			l.leader = -1 // perhaps another one leads by now
+			if empty++; empty < emptyAnswers {
+				return kerr.RequestTimedOut
+			}
+			if err := in.mayEndEmpty(ctx, l, at, decided); err != nil {
+				return err
+			}
+			next = decided // what is left was compacted away
 		}
 		l.batches = batchReader{rest: rp.RecordBatches, aborted: newAborted(rp.AbortedTransactions)}
 		l.from, l.behind = at, next
 		l.segFrom, l.segTo = 0, 0
 		return nil
 	})
+}
+
+// mayEndEmpty reports an error unless compaction can have removed the last offsets of a partition.
+func (in *inspector) mayEndEmpty(ctx context.Context, l *readUpTo, at, decided int64) error {
+	configs, err := in.adm.DescribeTopicConfigs(ctx, l.topic)
+	if err != nil && len(configs) == 0 && passing(err) {
+		return err
+	}
+	c, missing := configs.On(l.topic, nil)
+	policy, why := "", "compaction does not remove them either: cleanup.policy is "
+	if err := cmp.Or(c.Err, missing, err); err != nil {
+		why = "whether it is a compacted topic cannot be told: " + err.Error()
+	}
+	for _, kv := range c.Configs {
+		if kv.Key == "cleanup.policy" {
+			policy = kv.MaybeValue()
+		}
+	}
+	for p := range strings.SplitSeq(policy, ",") {
+		if strings.TrimSpace(p) == "compact" {
+			return nil
+		}
+	}
+	return fault.New(fault.Damage, "the broker says that offsets up to %d are there, and %d times that nothing stands from %d on; %s%s", decided-1, emptyAnswers, at, why, policy)
 }
 
 // outOfRange passes retry as it is.

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"staunch/connector"
 	"staunch/fault"
@@ -126,6 +128,84 @@ func inspectCompacted(t *testing.T, b *broker, topic string, compact func()) {
 	}
 	if got != want && got != "0..3 record, 4..11 absent, 12 record" {
 		t.Errorf("after compaction: %s", got)
+	}
+}
+
+// TestInspectEmptyAnswers: answers without batches are asked for again, and believed at last of a compacted topic only.
+func TestInspectEmptyAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		compact bool
+		denied  bool
+		// empty is how many fetches are answered without a batch.
+		empty int
+		want  string
+		err   string
+	}{
+		{name: "once", empty: 1, want: "0..9 record"},
+		{name: "some times", empty: emptyAnswers - 1, want: "0..9 record"},
+		{name: "once, compacted", empty: 1, compact: true, want: "0..9 record"},
+		{name: "always", empty: 1000, err: "cleanup.policy is delete"},
+		{name: "always, settings denied", empty: 1000, compact: true, denied: true, err: "cannot be told"},
+		{name: "always, compacted", empty: 1000, compact: true, want: "0..9 absent"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t)
+			if c.compact {
+				compactedTopic(b, "in")
+			} else {
+				b.topic("in", 1)
+			}
+			for i := range 10 {
+				b.produce(&kgo.Record{Topic: "in", Key: fmt.Append(nil, i), Value: []byte("v")})
+			}
+			left := c.empty
+			b.fake.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+				if left == 0 {
+					return nil, nil, false
+				}
+				left--
+				if left > 0 {
+					b.fake.KeepControl()
+				}
+				req := r.(*kmsg.FetchRequest)
+				resp := req.ResponseKind().(*kmsg.FetchResponse)
+				for _, rt := range req.Topics {
+					st := kmsg.NewFetchResponseTopic()
+					st.Topic, st.TopicID = rt.Topic, rt.TopicID
+					for _, rp := range rt.Partitions {
+						sp := kmsg.NewFetchResponseTopicPartition()
+						sp.Partition, sp.HighWatermark, sp.LastStableOffset = rp.Partition, 10, 10
+						st.Partitions = append(st.Partitions, sp)
+					}
+					resp.Topics = append(resp.Topics, st)
+				}
+				return resp, nil, true
+			})
+			if c.denied {
+				b.fake.ControlKey(int16(kmsg.DescribeConfigs), func(req kmsg.Request) (kmsg.Response, error, bool) {
+					resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+					for _, r := range req.(*kmsg.DescribeConfigsRequest).Resources {
+						x := kmsg.NewDescribeConfigsResponseResource()
+						x.ResourceType, x.ResourceName, x.ErrorCode = r.ResourceType, r.ResourceName, kerr.TopicAuthorizationFailed.Code
+						resp.Resources = append(resp.Resources, x)
+					}
+					return resp, nil, true
+				})
+			}
+			in := inspect(t, b)
+			if c.err == "" {
+				if got := contents(t, in, "in", 0, 10); got != c.want {
+					t.Error(got)
+				}
+				return
+			}
+			err := in.Look(context.Background(), "in", 0, 0, 10, func(from, to int64, what connector.Content) {
+				t.Errorf("%d..%d %s", from, to-1, what)
+			})
+			wantError(t, err, fault.Damage, c.err)
+		})
 	}
 }
 
