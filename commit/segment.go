@@ -28,7 +28,7 @@ const maxJoined = 64 << 20
 // hundred log objects. The former entries go, unchanged, into one archive file; the entry says where; then they are removed by exact number, oldest
 // first, and so are, by name, the archives that the new one has in it.
 func (t *Table) segment() error {
-	if len(t.state.Certificates) < t.segmentEvery() || !t.state.ChainDone {
+	if len(t.state.Certificates) < t.segmentEvery() || !t.state.ChainDone || t.state.Superseding != nil {
 		return t.clean()
 	}
 	if c := t.state.Find(t.state.Chain.Certificate); c != nil && len(c.lost()) > 0 {

@@ -235,6 +235,7 @@ func (s *State) apply(e log.Entry) error {
 		claim := g.Claim
 		s.Claim = &claim
 		s.Certificates, s.Mended = nil, Mended{}
+		s.Superseding = nil // carried out, else there were no segment; its *rewound* may be in the archive
 		s.Chain, s.ChainDone, s.ChainLogID, s.ChainComplete = g.Chain, true, g.ChainLogID, g.Complete
 		s.Greatest = max(s.Greatest, g.Chain.Checkpoint, g.Greatest)
 		s.excuse(g.Others)

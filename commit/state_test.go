@@ -27,3 +27,21 @@ func TestEntryShownTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentEndsRewind: who has read a *supersede* and comes back behind a segment does not carry it out once more; the *rewound* between the two
+// is in the archive. [Its own *rewound* would end nothing, and the chain be called broken.]
+func TestSegmentEndsRewind(t *testing.T) {
+	var s State
+	for _, e := range []log.Entry{
+		{N: 1, Kind: account.KindClaim, Body: []byte("{}"), SHA256: "c"},
+		{N: 2, Kind: account.KindSupersede, Body: []byte(`{"rewind":"r"}`), SHA256: "s"},
+		{N: 9, Kind: account.KindSegment, Body: []byte("{}"), SHA256: "g"},
+	} {
+		if err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		if pending := s.Superseding != nil; pending != (e.N == 2) {
+			t.Errorf("behind entry %d: a rewind is to be finished: %v", e.N, pending)
+		}
+	}
+}
