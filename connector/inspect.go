@@ -41,7 +41,7 @@ type Inspector interface {
 	Ranges(ctx context.Context, topic string) ([]PartitionRange, error)
 	// Look calls visit for what stands at the offsets from <= o < to: ascending, without a hole, joined where neighbours have the same content.
 	Look(ctx context.Context, topic string, partition int32, from, to int64, visit func(from, to int64, what Content)) error
-	// Committed gives the offsets that a group has committed for a topic, by partition.
+	// Committed gives the offsets that a group has committed for a topic, by partition. What Ranges gives afterwards is not older.
 	Committed(ctx context.Context, group, topic string) (map[int32]int64, error)
 	Close()
 }

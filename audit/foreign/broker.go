@@ -36,7 +36,9 @@ func (a *auditor) topic(topic string, keys []splitKey) error {
 	ranges, err := a.opts.Broker.Ranges(a.ctx, topic)
 	committed := map[int32]int64{}
 	if err == nil && a.opts.Group != "" {
-		committed, err = a.opts.Broker.Committed(a.ctx, a.opts.Group, topic)
+		if committed, err = a.opts.Broker.Committed(a.ctx, a.opts.Group, topic); err == nil {
+			ranges, err = a.opts.Broker.Ranges(a.ctx, topic) // behind the commits: a topic that grows has what was committed
+		}
 		if err == nil && len(committed) == 0 {
 			a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("group %s has committed nothing for topic %s: it does not say what must be in the table", a.opts.Group, topic))
 		}
@@ -73,6 +75,12 @@ func (a *auditor) topic(topic string, keys []splitKey) error {
 				ToDo: "check --topic and --bootstrap-server"})
 		}
 	}
+	for _, p := range slices.Sorted(maps.Keys(committed)) {
+		if k := (splitKey{rowTopic, p}); !known[p] && committed[p] > 0 {
+			a.rep.problem(Problem{Kind: OffsetBeyond, What: fmt.Sprintf("group %s has committed offset %s of %s, and the topic has no such partition: it was made anew since, or is another one", a.opts.Group,
+				number(committed[p]), a.name(k)), ToDo: "check --topic, --group and --bootstrap-server; if they are right, find out what happened to the topic"})
+		}
+	}
 	return nil
 }
 
@@ -100,9 +108,21 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 	rep := s.rep
 	h := &Held{First: r.First, End: r.End, Committed: committed}
 	h.From, h.To = expected(s, r, committed, a.opts)
+	if committed > r.End {
+		past := &runList{}
+		past.add(r.End, committed)
+		a.rep.problem(Problem{Kind: OffsetBeyond, What: fmt.Sprintf("group %s has committed offset %s, and the topic ends at %s: it was made anew or cut back since, or is another one: what the writer has read is not known",
+			a.opts.Group, number(committed), number(r.End)), Offsets: []SplitOffsets{past.offsets(rep.Split)},
+			ToDo: "check --topic, --group and --bootstrap-server; if they are right, find out what happened to the topic"})
+	}
 	if absent {
-		if r.First >= r.End {
-			return nil // there was never a record, or all have left the topic
+		if committed < 0 && r.First > 0 && !a.opts.Complete {
+			a.rep.Between = true
+			a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the table has no row of it, and %s in front of the topic's first are gone: what stood there can no longer be known", rep.Split,
+				plural(r.First, "offset", "offsets")))
+		}
+		if r.First >= r.End && h.From >= h.To {
+			return nil // there was never a record, or all have left the topic and nobody says that they were read
 		}
 		a.splits[k] = s
 		a.rep.Splits = append(a.rep.Splits, rep)
@@ -158,6 +178,8 @@ func expected(s *split, r connector.PartitionRange, committed int64, o Options) 
 			from = s.rep.From
 		}
 		from = min(from, s.rep.From)
+	} else if committed > 0 { // what the group has read is expected, also what the topic has no more
+		from = min(max(o.From, 0), r.First)
 	}
 	switch {
 	case o.Complete:
@@ -222,6 +244,11 @@ func (a *auditor) held(k splitKey, s *Split, h *Held, absent bool, records, gone
 			a.rep.Between = true
 		}
 		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s behind the table's last: %s", s.Split, plural(behind, "offset", "offsets"), why))
+	}
+	if first := min(h.From, h.First); first > 0 && !absent && a.opts.From < 0 && !a.opts.Complete {
+		a.rep.Between = true
+		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has no offsets in front of %s any more: whether rows of them are missing can no longer be known, unless --from says where all begin",
+			s.Split, number(first)))
 	}
 	if before := h.From - h.First; before > 0 {
 		a.rep.Between = true

@@ -93,6 +93,9 @@ func TestAgainstBroker(t *testing.T) {
 		"an empty one":                 {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1, 2: ""}}, Options{}, nil},
 		"rows beyond the end":          {topicText{parts: map[int32]string{0: "rrrrrmmmr", 1: "r"}}, Options{}, []string{"offset-beyond events-0:9", "offset-beyond events-1:1..3"}},
 		"no such partition":            {topicText{parts: map[int32]string{0: "rrrrrmmmrr"}}, Options{}, []string{"offset-beyond"}},
+		"the group is past the end":    {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}, committed: map[int32]int64{0: 10, 1: 6}}, Options{Group: "g"}, []string{"offset-beyond events-1:4..5"}},
+		"past the end of an empty one": {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1, 2: ""}, committed: map[int32]int64{0: 10, 1: 4, 2: 6}}, Options{Group: "g"}, []string{"offset-beyond events-2:0..5"}},
+		"a partition of the group's":   {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}, committed: map[int32]int64{0: 10, 1: 4, 2: 6, 3: 0}}, Options{Group: "g"}, []string{"offset-beyond"}},
 		"away":                         {topicText{fails: fault.New(fault.Outage, "away"), at: -1}, Options{}, []string{"broker-away", "gap events-0:5..7"}},
 		"away later":                   {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}, fails: fault.New(fault.Outage, "away")}, Options{}, []string{"broker-away"}},
 		"no such topic":                {topicText{fails: fault.Lostf("no topic"), at: -1}, Options{}, []string{"topic-missing", "gap events-0:5..7"}},
@@ -117,6 +120,53 @@ func TestAgainstBroker(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGoneAgainstBroker: what has left the topic is not clean if the group has read it, and not known if nobody says that it was read.
+func TestGoneAgainstBroker(t *testing.T) {
+	x := newTable(t)
+	x.json("a", run(0, 7, 10))
+	for name, c := range map[string]struct {
+		topic   topicText
+		opts    Options
+		want    []string
+		between bool
+		note    string
+	}{
+		"read, and all is gone":  {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7, committed: map[int32]int64{0: 10, 1: 7}}, Options{Group: "g"}, []string{"record-gone events-1:0..6"}, true, ""},
+		"read, and some is gone": {topicText{parts: map[int32]string{0: "rrr", 1: "mr"}, first: 7, committed: map[int32]int64{0: 10, 1: 9}}, Options{Group: "g"}, []string{"partition-absent events-1:8", "record-gone events-1:0..6"}, true, ""},
+		"from where all begin":   {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7, committed: map[int32]int64{0: 10, 1: 7}}, Options{Group: "g", From: 7}, nil, false, ""},
+		"from in the middle":     {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7, committed: map[int32]int64{0: 10, 1: 7}}, Options{Group: "g", From: 5}, []string{"record-gone events-0:5..6", "record-gone events-1:5..6"}, false, ""},
+		"nothing committed":      {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7, committed: map[int32]int64{0: 10}}, Options{Group: "g", From: 7}, nil, true, "events-1: the table has no row of it, and 7 offsets"},
+		"no group":               {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7}, Options{From: 7}, nil, true, "events-1: the table has no row of it, and 7 offsets"},
+		"in front of the first":  {topicText{parts: map[int32]string{0: "rrr"}, first: 7, committed: map[int32]int64{0: 10}}, Options{Group: "g"}, nil, true, "events-0: the topic has no offsets in front of 7 any more"},
+		"all that there is":      {topicText{parts: map[int32]string{0: "rrr", 1: ""}, first: 7}, Options{Complete: true}, nil, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := c.opts
+			o.Broker, o.Topic = &c.topic, "events"
+			r := x.audit(o)
+			x.want(r, c.want...)
+			if r.Between != c.between || !strings.Contains(strings.Join(r.Notes, "\n"), c.note) {
+				t.Errorf("between %v, notes %q", r.Between, r.Notes)
+			}
+		})
+	}
+}
+
+// TestGrowingTopic: commits of a group that goes on while it is asked for are not beyond the topic's end.
+func TestGrowingTopic(t *testing.T) {
+	x := newTable(t)
+	x.json("a", run(0, 0, 10))
+	b := &growing{topicText{parts: map[int32]string{0: "rrrrrrrrrr"}}}
+	x.want(x.audit(Options{Topic: "events", Broker: b, Group: "g"}), "record-missing events-0:10..11")
+}
+
+type growing struct{ topicText }
+
+func (g *growing) Committed(context.Context, string, string) (map[int32]int64, error) {
+	g.parts[0] += "rr"
+	return map[int32]int64{0: 12}, nil
 }
 
 // TestEmptyTableAgainstBroker: a table without a row of a topic with records is not clean.

@@ -211,6 +211,7 @@ func (in *inspector) Committed(ctx context.Context, group, topic string) (map[in
 		})
 		return nil
 	})
+	delete(in.ranges, topic) // the topic may have grown up to what was committed
 	return out, err
 }
 
