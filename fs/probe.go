@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // ErrUnsupported: the store cannot do what exactly once needs of it (a rename that does not overwrite, durable folders).
@@ -22,6 +23,18 @@ func Probe(f FS, dir, name string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("probe %s: %w", dir, err)
+	}
+	return nil
+}
+
+// MayMake tries whether folders can be made in the existing folder dir: it makes one, whose name must be unique, and removes it again.
+func MayMake(f FS, dir, name string) error {
+	p := strings.TrimSuffix(dir, "/") + "/" + name
+	if err := f.MkdirAll(p); err != nil {
+		return err
+	}
+	if err := f.DeleteDir(p); err != nil && !errors.Is(err, ErrNotExist) {
+		return err
 	}
 	return nil
 }

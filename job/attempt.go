@@ -61,22 +61,22 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 	j.update(func(s *Status) { s.Phase = "INITIALIZING" })
 	if !j.begun && j.spec.FromSavepoint == "" && !j.spec.Fresh {
 		if done, err := j.finishedBefore(); done || err != nil {
-			return AlreadyFinished, false, err
+			return AlreadyFinished, false, j.denied(err)
 		}
 	}
 	if err := j.begin(); errors.Is(err, checkpoint.ErrEnded) {
 		return AlreadyFinished, false, nil
 	} else if err != nil {
-		return 0, false, err
+		return 0, false, j.denied(err)
 	}
 	j.windows.from(j.store.Newest())
 	newest, err := j.openTables()
 	if err != nil {
-		return 0, false, j.orFenced(err)
+		return 0, false, j.denied(j.orFenced(err))
 	}
 	j.windows.restored(newest)
 	if err := j.recover(newest); err != nil {
-		return 0, false, j.orFenced(err)
+		return 0, false, j.denied(j.orFenced(err))
 	}
 	if n == 0 {
 		j.countDirty()
@@ -87,8 +87,7 @@ func (j *Job) attempt(n int) (out Outcome, ran bool, err error) {
 		return Finished, true, j.store.End(newest.ID)
 	}
 	a := &attempt{Job: j, n: n, base: newest, tasks: map[*dataflow.Subtask]*taskState{}, events: taskEvents{&j.loop, n}}
-	err = a.start()
-	if err == nil {
+	if err = j.denied(a.start()); err == nil {
 		j.update(func(s *Status) { s.Phase = "RUNNING" })
 		err = a.run()
 	}

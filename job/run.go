@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
 	"time"
 
@@ -84,6 +85,14 @@ func (j *Job) epoch() account.Epoch {
 		return 0
 	}
 	return j.store.Epoch()
+}
+
+// denied makes it its user's to heal that this process may not write where it has to, as long as it has never run: no restart does.
+func (j *Job) denied(err error) error {
+	if err == nil || j.hasRun || !errors.Is(err, iofs.ErrPermission) || !classify(err).Retryable() {
+		return err
+	}
+	return fault.Userf("%w", err).WithHint("no restart heals that: let this user read and write there, or choose another folder")
 }
 
 func classify(err error) fault.Class {

@@ -162,7 +162,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 	if err != nil {
 		return r, err
 	}
-	checkDir(f.stores(), ck.Dir, add)
+	checkDir(f.stores(), ck.Dir, j.Name, add)
 	dir := ck.Dir
 	if dir == "" {
 		if dir, err = config.DefaultStateDir(os.Getenv); err != nil {
@@ -187,7 +187,7 @@ func (f *runFlags) checkJob(j *plan.Job) (jobReport, error) {
 }
 
 // checkDir looks whether checkpoints can be kept.
-func checkDir(stores fs.Resolver, dir string, add func(verdict, string, string, ...any)) {
+func checkDir(stores fs.Resolver, dir, job string, add func(verdict, string, string, ...any)) {
 	if dir == "" {
 		add(warn, "checkpoint directory", "execution.checkpointing.dir is not set: the user's state directory is used, and another user or host would not find it")
 		return
@@ -197,27 +197,39 @@ func checkDir(stores fs.Resolver, dir string, add func(verdict, string, string, 
 		add(fail, "checkpoint directory", "%v", err)
 		return
 	}
-	at := path
-	for at != "/" {
-		info, err := store.Stat(at)
-		if err == nil && !info.Dir {
-			add(fail, "checkpoint directory", "%s is a file", fs.URI(store, at))
-			return
-		}
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			add(fail, "checkpoint directory", "%v", err)
-			return
-		}
-		at = filepath.Dir(at)
+	at, err := writable(store, path)
+	if err == nil && at == path { // the job's own folder may be another user's
+		_, err = writable(store, checkpoint.Dir(path, commit.Escape(job)))
+	}
+	if err != nil {
+		add(fail, "checkpoint directory", "%v", err)
+		return
 	}
 	if at == path {
 		add(pass, "checkpoint directory", "%s", fs.URI(store, path))
 	} else {
 		add(pass, "checkpoint directory", "%s (will be made in %s)", fs.URI(store, path), fs.URI(store, at))
 	}
+}
+
+// writable finds the nearest folder that exists, path or one above it, and tries whether folders can be made there: an empty one is made and removed.
+func writable(store fs.FS, path string) (at string, err error) {
+	for at = path; at != "/"; at = filepath.Dir(at) {
+		info, err := store.Stat(at)
+		if err == nil && !info.Dir {
+			return at, fmt.Errorf("%s is a file", fs.URI(store, at))
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return at, err
+		}
+	}
+	if err := fs.MayMake(store, at, ".staunch-check-"+env.RandomHex(&env.Real{}, 12)); err != nil {
+		return at, fmt.Errorf("nothing can be written in %s: %w", fs.URI(store, at), err)
+	}
+	return at, nil
 }
 
 // checkRetained lists the checkpoints that the job can go back to, and gives their log, nil if there is none.
@@ -273,14 +285,20 @@ func checkSource(name string, s connector.Source, parallelism int, ctx connector
 	return splits
 }
 
-// missingFolder reports whether a file table's folder is not there.
-func missingFolder(s connector.Sink) (string, bool) {
-	t, ok := s.(connector.FileTable)
-	if !ok {
-		return "", false
+// checkFolder tries whether a table's folder can be written to. Its temporary folder is not made for that: where it is not there yet, the store's
+// rename is not tried.
+func checkFolder(t connector.FileTable) (state string, probe bool, err error) {
+	at, err := writable(t.Store(), t.Root())
+	if err != nil {
+		return "", false, err
 	}
-	_, err := t.Store().Stat(t.Root())
-	return fs.URI(t.Store(), t.Root()), errors.Is(err, fs.ErrNotExist)
+	if at != t.Root() {
+		return fmt.Sprintf("%s is not there yet and will be made in %s", fs.URI(t.Store(), t.Root()), fs.URI(t.Store(), at)), false, nil
+	}
+	if _, err := t.Store().Stat(t.Root() + "/_DUMP_TEMPORARY"); errors.Is(err, fs.ErrNotExist) {
+		return "the store answers, and folders can be made; whether it renames without overwriting is tried at the start", false, nil
+	}
+	return "", true, nil
 }
 
 // checkSink says what a sink guarantees, and why.
@@ -290,9 +308,17 @@ func checkSink(s plan.Sink, j *plan.Job, ctx connector.Context, add func(verdict
 		name = s.Table.Name
 	}
 	out := sinkReport{Insert: s.Insert, Table: name, Guarantee: "none"}
-	if at, missing := missingFolder(s.Sink); missing { // nothing is made by a check
-		add(pass, "sink "+name, "%s is not there yet and will be made", at)
-	} else if p, ok := s.Sink.(connector.Prober); ok {
+	probe := true
+	if t, ok := s.Sink.(connector.FileTable); ok {
+		var state string
+		var err error
+		if state, probe, err = checkFolder(t); err != nil {
+			add(fail, "sink "+name, "%v", err)
+		} else if !probe {
+			add(pass, "sink "+name, "%s", state)
+		}
+	}
+	if p, ok := s.Sink.(connector.Prober); ok && probe {
 		if err := p.Probe(ctx); err != nil {
 			add(fail, "sink "+name, "%v", err)
 		} else {

@@ -481,6 +481,8 @@ func testProbe(t *testing.T, f fs.FS, dir string) {
 	want(t, "probe of a store that overwrites", fs.Probe(overwriting{f}, dir, "probe-2"), fs.ErrUnsupported)
 	want(t, "probe of a missing folder", fs.Probe(f, dir+"/missing", "probe-3"), fs.ErrNotExist)
 	want(t, "probe with a long name", fs.Probe(f, dir, strings.Repeat("n", 254)), fs.ErrNameTooLong)
+	must(t, "make a folder", fs.MayMake(f, dir, ".probe-5"))
+	want(t, "make a folder with a long name", fs.MayMake(f, dir, strings.Repeat("n", 256)), fs.ErrNameTooLong)
 	if l, err := f.List(dir); err != nil || len(l) != 0 {
 		t.Errorf("probes left %v, %v", l, err)
 	}
