@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Run is the offsets From <= o < To.
@@ -93,23 +95,43 @@ func (s Set) Overlap(t Set) (Run, bool) {
 	return Run{}, false
 }
 
-// String lists the runs as [from, to), at most 64 of them.
+// maxText bounds the runs that a text for people has.
+const maxText = 64
+
+// String lists the runs as first..last, at most 64 of them.
 func (s Set) String() string {
-	out := ""
+	if n := len(s.Runs) - maxText; n > 0 {
+		return Set{s.Runs[:maxText]}.Text() + fmt.Sprintf(" and %d more ranges", n)
+	}
+	return s.Text()
+}
+
+// Text lists all runs as first..last.
+func (s Set) Text() string {
+	var b []byte
 	for i, r := range s.Runs {
-		if i == 64 {
-			return out + fmt.Sprintf(" and %d more ranges", len(s.Runs)-i)
-		}
 		if i > 0 {
-			out += " "
+			b = append(b, ' ')
 		}
-		if r.To == r.From+1 {
-			out += fmt.Sprintf("%d", r.From)
-		} else {
-			out += fmt.Sprintf("%d..%d", r.From, r.To-1)
+		b = strconv.AppendInt(b, r.From, 10)
+		if r.To != r.From+1 {
+			b = strconv.AppendInt(append(b, ".."...), r.To-1, 10)
 		}
 	}
-	return out
+	return string(b)
+}
+
+// Shorten makes a Text what String gives.
+func Shorten(text string) string {
+	runs := strings.Count(text, " ") + 1
+	if runs <= maxText {
+		return text
+	}
+	at := 0
+	for range maxText {
+		at += strings.IndexByte(text[at:], ' ') + 1
+	}
+	return text[:at-1] + fmt.Sprintf(" and %d more ranges", runs-maxText)
 }
 
 // The two encodings of a set; the smaller one is written.

@@ -308,7 +308,7 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 				set.Runs = append(set.Runs, b.Run)
 			}
 		}
-		wrong[file].Offsets = []SplitOffsets{{k.Split, set.String(), set.Count()}}
+		wrong[file].Offsets = []SplitOffsets{{k.Split, set.Text(), set.Count()}}
 		c.j.found(cert, *wrong[file])
 	}
 	gone := in[connector.Gone] + out[connector.Gone]
@@ -369,7 +369,7 @@ func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *
 				set.Runs = append(set.Runs, account.Run{From: from, To: to})
 			}
 		})
-		c.j.found(cert, Problem{Kind: TopicContradicts, What: x.what, Path: c.j.rep.Log, Offsets: []SplitOffsets{{k.Split, set.String(), set.Count()}},
+		c.j.found(cert, Problem{Kind: TopicContradicts, What: x.what, Path: c.j.rep.Log, Offsets: []SplitOffsets{{k.Split, set.Text(), set.Count()}},
 			ToDo: "rows may be missing: run the job's SELECT over these offsets and compare; if the topic was made anew meanwhile, it cannot be compared"})
 		return // the others follow from it
 	}

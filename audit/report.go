@@ -225,7 +225,7 @@ func (r *Report) Count() int64 {
 
 func offsetsOf(sets []account.Offsets) (out []SplitOffsets) {
 	for _, o := range sets {
-		out = append(out, SplitOffsets{o.Split, o.Set.String(), o.Set.Count()})
+		out = append(out, SplitOffsets{o.Split, o.Set.Text(), o.Set.Count()})
 	}
 	return out
 }

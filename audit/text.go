@@ -147,7 +147,7 @@ func problems(w io.Writer, list []Problem, more int64) {
 
 func offsets(w io.Writer, indent string, list []SplitOffsets) {
 	for _, o := range list {
-		fmt.Fprintf(w, "%s%s offsets %s (%s)\n", indent, o.Split, o.Offsets, number(o.Count))
+		fmt.Fprintf(w, "%s%s offsets %s (%s)\n", indent, o.Split, account.Shorten(o.Offsets), number(o.Count))
 	}
 }
 

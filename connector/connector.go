@@ -193,6 +193,11 @@ type Rereader interface {
 	Reread(ctx Context, split, origin string, from, to int64) (Reader, error)
 }
 
+// Beginner is a Reader that knows where a split of which it passed offsets over begins now.
+type Beginner interface {
+	Beginning(split string) (first int64, ok bool)
+}
+
 // Status says what a Poll found.
 type Status uint8
 

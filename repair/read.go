@@ -28,6 +28,8 @@ type pass struct {
 	batch *changelog.Batch
 	// read are the offsets that gave a record, rows those that gave a row, gone those that the source says are no longer there; by split.
 	read, rows, gone map[string]*account.Set
+	// begins is where a split begins now that begins too late.
+	begins map[string]int64
 }
 
 // group writes the files again, one pass over their records, and puts them into their places.
@@ -35,7 +37,7 @@ func (r *repairer) group(files []*lostFile) (err error) {
 	first := files[0]
 	signal := r.env.NewSignal()
 	p := &pass{repairer: r, files: files, wait: signal.Wait, batch: changelog.NewBatch(first.source.Schema),
-		read: map[string]*account.Set{}, rows: map[string]*account.Set{}, gone: map[string]*account.Set{},
+		read: map[string]*account.Set{}, rows: map[string]*account.Set{}, gone: map[string]*account.Set{}, begins: map[string]int64{},
 		ctx: connector.Context{Env: r.env, Log: r.job.Log, Metrics: r.job.Metrics, Job: r.job.ID, Parallelism: 1, Wake: signal.Notify,
 			NextCheckpoint: func() account.CheckpointID { return first.Certificate.Checkpoint }, Stopped: r.order.Stopped, Traced: r.job.Traced}}
 	if p.op, err = first.branch.NewOperator(); err != nil {
@@ -198,6 +200,12 @@ func (p *pass) stretch(split string, s account.Run, wanted *account.Set) (err er
 	for _, r := range ranges {
 		if r.Skipped > 0 { // what is gone is so from the beginning on
 			p.gone[split].AddRun(r.From, r.From+r.Skipped)
+			p.begins[split] = r.From + r.Skipped
+		}
+	}
+	if b, ok := reader.(connector.Beginner); ok {
+		if first, ok := b.Beginning(split); ok {
+			p.begins[split] = first
 		}
 	}
 	return err
@@ -234,7 +242,7 @@ func (p *pass) missing(f *lostFile) bool {
 	say := func(split string, set account.Set, why string) {
 		if n := set.Count(); n > 0 {
 			total += n
-			f.out.Missing = append(f.out.Missing, Missing{split, set.String(), n, why})
+			f.out.Missing = append(f.out.Missing, Missing{split, set.Text(), n, why})
 		}
 	}
 	for _, o := range f.Offsets {
@@ -243,8 +251,8 @@ func (p *pass) missing(f *lostFile) bool {
 		}
 		left := minus(o.Set, *p.rows[o.Split])
 		gone := p.gone[o.Split]
-		if n := len(gone.Runs); n > 0 {
-			say(o.Split, and(left, *gone), fmt.Sprintf("no longer in the topic, whose first offset is %d now: retention", gone.Runs[n-1].To))
+		if len(gone.Runs) > 0 {
+			say(o.Split, and(left, *gone), fmt.Sprintf("no longer in the topic, whose first offset is %d now: retention", p.begins[o.Split]))
 		}
 		left = minus(left, *gone)
 		read := p.read[o.Split]

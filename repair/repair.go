@@ -106,7 +106,7 @@ func (r *repairer) take(l commit.LostFile) *lostFile {
 	out := &File{Path: l.Final, Partition: l.Partition, Checkpoint: l.Certificate.Checkpoint, Insert: l.Insert, Rows: l.Rows, Accepted: l.Accepted,
 		Done: l.Done, Offsets: []Offsets{}}
 	for _, o := range l.Offsets {
-		out.Offsets = append(out.Offsets, Offsets{o.Split, o.Set.String()})
+		out.Offsets = append(out.Offsets, Offsets{o.Split, o.Set.Text()})
 	}
 	r.report.Files = append(r.report.Files, out)
 	r.report.Waiting = r.report.Waiting || !l.Done

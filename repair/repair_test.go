@@ -161,6 +161,18 @@ func TestRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, b.repair("json", repair.Order{}), 2, repair.Refused)
+	// the topic's first offset is named, also where it is far behind those of the files
+	before.AddOffset("in", 0, 299, -1)
+	if _, err := b.adm.DeleteRecords(context.Background(), before); err != nil {
+		t.Fatal(err)
+	}
+	r = b.repair("json", repair.Order{})
+	want(t, r, 2, repair.Refused)
+	for _, f := range r.Files {
+		if len(f.Missing) != 1 || !strings.Contains(f.Missing[0].Why, "first offset is 299 now: retention") {
+			t.Errorf("%+v", f)
+		}
+	}
 }
 
 // TestCompaction: a record that a newer one of its key has replaced cannot be had again.

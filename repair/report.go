@@ -163,7 +163,7 @@ func (t *text) file(f *File) {
 	t.line("  %s: %s", f.State, f.Path)
 	t.line("    lost: checkpoint %d, INSERT %s, %d rows%s", f.Checkpoint, f.Insert, f.Rows, note)
 	for _, o := range f.Offsets {
-		t.line("          %s offsets %s", o.Split, o.Set)
+		t.line("          %s offsets %s", o.Split, account.Shorten(o.Set))
 	}
 	switch {
 	case f.Length > 0 && f.SHA256 == "":
@@ -175,7 +175,7 @@ func (t *text) file(f *File) {
 		t.line("    why: %s", strings.ReplaceAll(f.Reason, "\n", "\n         "))
 	}
 	for _, m := range f.Missing {
-		t.line("    missing: %s offsets %s (%d): %s", m.Split, m.Set, m.Count, m.Why)
+		t.line("    missing: %s offsets %s (%d): %s", m.Split, account.Shorten(m.Set), m.Count, m.Why)
 	}
 	if f.Hint != "" {
 		t.line("    what to do: %s", f.Hint)

@@ -25,6 +25,35 @@ INSERT INTO b SELECT id, v FROM events WHERE id > 3;
 END;
 `
 
+// TestRepairOfOtherName: a table that has only logs of other jobs is no table without a loss.
+func TestRepairOfOtherName(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "job.sql")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(auditSQL, "DIR", dir)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, s, err := auditTargets(&scriptFlags{logFormat: "text"}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := knownJobs(s); err != nil {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(dir+"/b/_staunch/or%2Fders", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var x *exitError
+	if err := knownJobs(s); !errors.As(err, &x) || x.code != exitUsage || !strings.Contains(err.Error(), "no log of job job, but of or/ders") {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(dir+"/b/_staunch/job", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := knownJobs(s); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAuditTargets(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

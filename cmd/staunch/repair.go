@@ -59,6 +59,9 @@ func (r *repairFlags) check(arg string) error {
 
 // run repairs, then audits the tables, and writes both reports.
 func (r *repairFlags) run(ctx context.Context, out io.Writer, f *scriptFlags, s *plan.Script, targets []auditTarget, fast bool, output string) error {
+	if err := knownJobs(s); err != nil {
+		return err
+	}
 	reports, err := r.repairAll(ctx, f, s)
 	open := 0
 	for _, x := range reports {
@@ -83,6 +86,38 @@ func (r *repairFlags) run(ctx context.Context, out io.Writer, f *scriptFlags, s 
 		return err
 	}
 	return aerr
+}
+
+// knownJobs refuses a table whose logs are all of other jobs than the file's: a job is known by its name, which is the file's unless it is set.
+func knownJobs(s *plan.Script) error {
+	ours := map[string]bool{}
+	for _, j := range s.Jobs() {
+		ours[j.Name] = true
+	}
+	for _, j := range s.Jobs() {
+		for _, sink := range j.Sinks {
+			table, ok := sink.Sink.(connector.FileTable)
+			if !ok {
+				continue
+			}
+			list, err := table.Store().List(path.Join(table.Root(), "_staunch"))
+			if err != nil {
+				continue // the repair meets it again, or there is no log at all
+			}
+			known, others := false, []string(nil)
+			for _, i := range list {
+				if id, ok := commit.Unescape(i.Name); ok && i.Dir {
+					known = known || ours[id]
+					others = append(others, id)
+				}
+			}
+			if !known && len(others) > 0 {
+				return &exitError{exitUsage, fmt.Errorf("table %s has no log of job %s, but of %s: repair with the statement file of that name, or name the job: -D pipeline.name='%s'",
+					fs.URI(table.Store(), table.Root()), j.Name, strings.Join(others, ", "), others[0])}
+			}
+		}
+	}
+	return nil
 }
 
 // repairAll repairs the tables of all jobs of a statement file. Reports of what was done come with an error, too.

@@ -73,6 +73,8 @@ type source struct {
 	wantTime, wantTimeType, wantEpoch bool
 	formatName                        string
 	decoder                           func() (format.Decoder, error)
+	// rereads: it is read again for a repair, which says itself what is gone.
+	rereads bool
 
 	properties
 }

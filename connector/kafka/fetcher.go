@@ -38,6 +38,8 @@ type part struct {
 	from                          int64
 	rejected, null, gaps, skipped int64
 	ended                         bool
+	// beginning is the broker's first offset when the position was out of its range last, nil if it never was.
+	beginning *int64
 
 	// Fetching side.
 	topicID     [16]byte

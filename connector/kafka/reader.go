@@ -380,14 +380,27 @@ func (r *reader) outOfRange(p *part, has available) error {
 		err.Err = &connector.ExpiredError{Split: p.id, From: p.pos, To: has.start, Err: err.Err}
 		return err
 	}
-	r.ctx.Log.Warn("offsets are no longer in the topic and are skipped", "topic", p.topic, "partition", p.partition,
-		"from", p.pos, "to", to, "skipped", to-p.pos, "auto.offset.reset", policy)
+	p.beginning = &has.start
+	if !r.src.rereads {
+		r.ctx.Log.Warn("offsets are no longer in the topic and are skipped", "topic", p.topic, "partition", p.partition,
+			"from", p.pos, "to", to, "skipped", to-p.pos, "auto.offset.reset", policy)
+	}
 	r.skippedOffsets.Add(to - p.pos)
 	p.skipped += to - p.pos
 	p.pos = to
 	r.reachedStop(p)
 	r.f.seek(p, to)
 	return nil
+}
+
+// Beginning implements connector.Beginner.
+func (r *reader) Beginning(split string) (int64, bool) {
+	for _, p := range r.parts {
+		if p.id == split && p.beginning != nil {
+			return *p.beginning, true
+		}
+	}
+	return 0, false
 }
 
 // progress notes that offsets of the partition were passed.

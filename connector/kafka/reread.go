@@ -36,6 +36,6 @@ func (s *source) Reread(ctx connector.Context, split, origin string, from, to in
 		return nil, err
 	}
 	again := *s
-	again.stop, again.reset = "specific-offsets", "earliest" // what retention took is passed over, and counted
+	again.stop, again.reset, again.rereads = "specific-offsets", "earliest", true // what retention took is passed over, and counted
 	return again.NewReader(ctx, []connector.Split{{ID: split, Position: from, State: state}})
 }

@@ -56,6 +56,9 @@ func TestReread(t *testing.T) {
 		if _, ranges, _ := k.Reader.Snapshot(); ranges[0].Skipped != c.skipped || ranges[0].To != c.to {
 			t.Errorf("%d to %d: %+v", c.from, c.to, ranges[0])
 		}
+		if first, ok := k.Reader.(connector.Beginner).Beginning("in-0"); ok != (c.skipped > 0) || ok && first != 40 {
+			t.Errorf("%d to %d: the topic begins at %d (%t)", c.from, c.to, first, ok)
+		}
 	}
 	wantError(t, failure(t, again(t, s, "in-0", origin, 120, 121)), fault.Lost, "offset 120", "shorter")
 }

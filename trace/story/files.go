@@ -104,7 +104,7 @@ func fileOf(tb Table, c *commit.Recorded, i int) File {
 	if len(f.Offsets) > 0 {
 		out.Offsets = map[string]string{}
 		for _, o := range f.Offsets {
-			out.Offsets[o.Split] = o.Set.String()
+			out.Offsets[o.Split] = o.Set.Text()
 		}
 	}
 	if c.Done != nil {

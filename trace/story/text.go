@@ -178,16 +178,7 @@ func shortened(offsets string) string {
 	if len(all) <= ranges+2 {
 		return offsets
 	}
-	return strings.Join(all[:ranges], " ") + " ... to " + last(all)
-}
-
-// last is the last range of a set's text, which may end in "and <n> more ranges".
-func last(all []string) string {
-	n := len(all)
-	if all[n-1] == "ranges" && n > 4 {
-		return all[n-5] + " and more"
-	}
-	return all[n-1]
+	return strings.Join(all[:ranges], " ") + " ... to " + all[len(all)-1]
 }
 
 // maxFiles bounds the files that are listed for people.
