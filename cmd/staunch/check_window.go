@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -140,9 +141,6 @@ func (l *loss) positions(table string, found []connector.Split) []connector.Spli
 	return out
 }
 
-// mostStats bounds how many files are looked at.
-const mostStats = 1000
-
 // tables adds a line for each table whose temporary files somebody else removes.
 func (l *loss) tables(j *plan.Job) {
 	seen := map[string]bool{}
@@ -165,26 +163,41 @@ func (l *loss) tables(j *plan.Job) {
 	}
 }
 
-// oldest finds the oldest file that the newest checkpoint promises and that is not visible yet; without one, nothing is older than now.
+// oldest finds the oldest file that the newest checkpoint promises and that is not visible yet; without one, nothing is older than now. Each folder
+// is listed once, so that all of them can be looked at, however many they are.
 func (l *loss) oldest(t connector.FileTable, key string, now time.Time) (name string, since time.Time, err error) {
 	since = now
 	if l.newest == nil {
 		return "", since, nil
 	}
-	for i, f := range l.newest.Tables[key].Files {
-		if i == mostStats {
-			break
+	folders := map[string]map[string]time.Time{}
+	for _, f := range l.newest.Tables[key].Files {
+		dir := path.Dir(f.Pending)
+		times, listed := folders[dir]
+		if !listed {
+			if times, err = timesIn(t.Store(), dir); err != nil {
+				return "", since, err
+			}
+			folders[dir] = times
 		}
-		info, err := t.Store().Stat(f.Pending)
-		if errors.Is(err, fs.ErrNotExist) { // visible, or lost: audit tells
-			continue
-		}
-		if err != nil {
-			return "", since, err
-		}
-		if info.ModTime.Before(since) {
-			name, since = fs.URI(t.Store(), f.Pending), info.ModTime
+		if at, there := times[path.Base(f.Pending)]; there && at.Before(since) { // else visible, or lost: audit tells
+			name, since = fs.URI(t.Store(), f.Pending), at
 		}
 	}
 	return name, since, nil
+}
+
+// timesIn gives the times of the files in a folder by name. A folder that is not there has none.
+func timesIn(store fs.FS, dir string) (map[string]time.Time, error) {
+	infos, err := store.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	times := map[string]time.Time{}
+	for _, i := range infos {
+		if !i.Dir {
+			times[i.Name] = i.ModTime
+		}
+	}
+	return times, nil
 }
