@@ -17,9 +17,10 @@ import (
 // parts is into how many checkpoints at least a run is cut.
 const parts = 5
 
-// The connectors that a drill knows how to bound or to lead elsewhere, and their options.
+// The connectors that a drill knows how to bound or to lead elsewhere, and their options; what is printed goes to the log of the run.
 const (
 	kafka, datagen, filesystem = "kafka", "datagen", "filesystem"
+	printing, blackhole        = "print", "blackhole"
 	startMode                  = "scan.startup.mode"
 	stopMode                   = "scan.bounded.mode"
 	groupID                    = "properties.group.id"
@@ -28,13 +29,18 @@ const (
 	pathOption                 = "path"
 )
 
+// Writes reports whether a drill can run the sinks of a connector: they write to the run's folder, or nothing outside of the process. Whatever
+// another sink does would be done for real, once in each run.
+func Writes(name string) bool { return name == filesystem || name == printing || name == blackhole }
+
 // FromEnd reports whether a Kafka table with this scan.startup.mode begins where records come that do not exist yet, or where its consumer group
 // stands: the drill reads the newest records instead.
 func FromEnd(mode string) bool {
 	return mode == "" || mode == "latest-offset" || mode == "group-offsets"
 }
 
-// Bounded gives the connectors so that sources end: what a drill plans with. Nothing else about them is changed.
+// Bounded gives the connectors so that sources end: what a drill plans with. Nothing else about them is changed. Of
+// other connectors a drill does not know how to read them without leaving a trace on a server.
 func Bounded(list []connector.Factory, records int64) []connector.Factory {
 	list = slices.Clone(list)
 	for i := range list {
@@ -49,6 +55,8 @@ func Bounded(list []connector.Factory, records int64) []connector.Factory {
 				t.Options = boundedKafka(t.Options)
 			case datagen:
 				t.Options = boundedDatagen(t.Options, records)
+			default:
+				return nil, refused(name, t, "read")
 			}
 			return source(t)
 		}
@@ -76,7 +84,7 @@ func boundedDatagen(o config.Values, records int64) config.Values {
 }
 
 // Adapt gives the connectors for a run: sources read exactly the splits of the orders, in parts of which each waits for a checkpoint, and commit
-// nothing to their servers; file sinks write to the run's folder.
+// nothing to their servers; file sinks write to the run's folder. Tables of connectors that it does not know are refused when they are used.
 func Adapt(list []connector.Factory, job Job) []connector.Factory {
 	most := int64(1)
 	for _, n := range job.Records {
@@ -98,7 +106,9 @@ func Adapt(list []connector.Factory, job Job) []connector.Factory {
 				return &pinned{Source: s, splits: splits, records: job.Records[t.Name]}, nil
 			}
 		}
-		if makeSink := f.Sink; makeSink != nil && f.Name == filesystem {
+		if makeSink := f.Sink; makeSink != nil && !Writes(f.Name) {
+			f.Sink = func(t connector.Table) (connector.Sink, error) { return nil, refused(f.Name, t, "write") }
+		} else if makeSink != nil && f.Name == filesystem {
 			f.Sink = func(t connector.Table) (connector.Sink, error) {
 				at, err := elsewhere(t, job)
 				if err != nil {
@@ -110,6 +120,11 @@ func Adapt(list []connector.Factory, job Job) []connector.Factory {
 		}
 	}
 	return list
+}
+
+// refused says that a table would be used for real.
+func refused(name string, t connector.Table, verb string) error {
+	return fault.Userf("a drill does not %s tables of the connector %s, as table %s is: it would do so for real", verb, name, t.Name)
 }
 
 // elsewhere is where a table of the user's lies in this run.

@@ -209,6 +209,9 @@ func (s *drillSetup) plan(file string) (err error) {
 			continue
 		}
 		for _, sink := range j.Sinks {
+			if !drill.Writes(sink.Connector) {
+				return fmt.Errorf("table %s: a drill does not write tables of the connector %s, which it would do for real", sink.Table.Name, sink.Connector)
+			}
 			ft, ok := sink.Sink.(connector.FileTable)
 			if !ok {
 				s.notes = append(s.notes, fmt.Sprintf("table %s (%s) is not looked at: only tables of files are", sink.Table.Name, sink.Connector))
