@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -72,9 +73,9 @@ const (
 	Foreign Verdict = "FOREIGN ROWS"
 	// Stopped: the job did not get to its end, however often it was started.
 	Stopped Verdict = "STOPPED"
-	// Audited: all rows are there once, but the audit finds something.
+	// Audited: the rows are there once, or named as lost, but something else is wrong: the audit finds it, or offsets are not as they must be.
 	Audited Verdict = "AUDIT"
-	// NotReached: the step did not come, so that nothing was tried.
+	// NotReached: the step did not come, so that nothing was tried, and nothing is wrong.
 	NotReached Verdict = "not reached"
 	// NotTried: the time was over.
 	NotTried Verdict = "not tried"
@@ -184,7 +185,7 @@ func (d *Drill) Do(ctx context.Context) (rep *Report, err error) {
 	if err := d.undisturbed(ctx, j, rep); err != nil {
 		return rep, err
 	}
-	if err := d.plan(ctx, rep); err != nil {
+	if err := d.plan(ctx, j, rep); err != nil {
 		return rep, err
 	}
 	if d.Planned != nil {
@@ -195,7 +196,11 @@ func (d *Drill) Do(ctx context.Context) (rep *Report, err error) {
 
 // orders are those of run n.
 func (d *Drill) orders(n int, strikes ...Strike) Orders {
-	at := fmt.Sprintf("run-%04d", n)
+	return d.ordersAt(fmt.Sprintf("run-%04d", n), strikes...)
+}
+
+// ordersAt are those of the run with this name, which no other run has: its folders are its own.
+func (d *Drill) ordersAt(at string, strikes ...Strike) Orders {
 	o := Orders{Control: filepath.Join(d.Control, at), Guard: d.Scratch, Strikes: strikes, Job: d.Job}
 	home := strings.TrimSuffix(d.Scratch, "/") + "/" + at
 	o.Places.Checkpoints = home + "/checkpoints"
@@ -228,6 +233,9 @@ func (d *Drill) undisturbed(ctx context.Context, j *judge, rep *Report) error {
 		if err != nil {
 			return err
 		}
+		if s.Named > 0 {
+			return fmt.Errorf("the undisturbed job lost %d rows: %s", s.Named, strings.Join(s.Offsets, "; "))
+		}
 		if len(s.Problems) > 0 {
 			return fmt.Errorf("the undisturbed job's tables are not clean: %s", strings.Join(s.Problems, "; "))
 		}
@@ -236,7 +244,7 @@ func (d *Drill) undisturbed(ctx context.Context, j *judge, rep *Report) error {
 			return err
 		}
 	}
-	j.want, j.alike = sights[0], same(sights[0], sights[1])
+	j.want, j.alike, j.settled = sights[0], same(sights[0], sights[1]), sameOffsets(sights[0].visible, sights[1].visible)
 	rep.Undisturbed, rep.Alike = j.want, j.alike
 	switch {
 	case j.want.Rows == 0:
@@ -273,7 +281,7 @@ func recorded(o Orders, life int, until func(Key) bool) (steps []Key, count map[
 var afterRestart = []Fault{KillAfter, DoneUnanswered, DoneError, LateNextLife, Again}
 
 // plan decides what is tried: each step of the undisturbed run, and each changing step of a process that finds a commit half done.
-func (d *Drill) plan(ctx context.Context, rep *Report) error {
+func (d *Drill) plan(ctx context.Context, j *judge, rep *Report) error {
 	steps, count, all, err := recorded(d.orders(0), 0, nil)
 	if err != nil {
 		return err
@@ -297,9 +305,12 @@ func (d *Drill) plan(ctx context.Context, rep *Report) error {
 	add(steps, count, possible)
 	seen := map[Key]bool{}
 	for n, first := range halfway(steps, count) {
-		steps, count, err := d.recovery(ctx, n, first)
+		steps, count, run, err := d.recovery(ctx, j, n, first, count)
 		if err != nil {
 			return err
+		}
+		if run.Verdict != Held { // it shows what no list of steps can make good
+			rep.Runs = append(rep.Runs, run)
 		}
 		steps = slices.DeleteFunc(steps, func(k Key) bool { return seen[k] || !k.Op.changes() })
 		for _, k := range steps {
@@ -313,20 +324,19 @@ func (d *Drill) plan(ctx context.Context, rep *Report) error {
 	return nil
 }
 
-// recovery records what a process does that comes after a kill, until it works on.
-func (d *Drill) recovery(ctx context.Context, n int, first Strike) (steps []Key, count map[Key]int, err error) {
-	o := d.orders(1, first)
+// recovery records what a process does that comes after a kill, until it works on. What became of that run's rows is judged as in any other.
+func (d *Drill) recovery(ctx context.Context, j *judge, n int, first Strike, of map[Key]int) (steps []Key, count map[Key]int, r *Run, err error) {
+	o := d.ordersAt(fmt.Sprintf("restart-%04d", n), first)
 	o.Record = true
-	o.Control += fmt.Sprintf("-restart-%d", n)
-	if _, err := d.lives(ctx, o); err != nil {
-		return nil, nil, err
+	r = &Run{Step: first.Step, Fault: first.Fault, Nth: first.Nth, Of: of[first.Step], strikes: []Strike{first}}
+	began := time.Now()
+	if err := d.tryOnce(ctx, j, o, r); err != nil {
+		return nil, nil, nil, err
 	}
-	if err := d.leave(o); err != nil {
-		return nil, nil, err
-	}
+	r.Took = time.Since(began)
 	steps, count, _, err = recorded(o, 1, goesOn)
 	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
-	return steps, count, err
+	return steps, count, r, err
 }
 
 // goesOn reports whether a process has come so far that it works on: what is before it is recovery.
@@ -395,6 +405,10 @@ func (d *Drill) tryAll(ctx context.Context, j *judge, rep *Report) error {
 		if ctx.Err() != nil {
 			break
 		}
+		if r.Verdict != "" { // it was made while the others were planned
+			close(done[i])
+			continue
+		}
 		if !d.Until.IsZero() && time.Now().After(d.Until) {
 			r.Verdict = NotTried
 			close(done[i])
@@ -422,6 +436,9 @@ func (d *Drill) try(ctx context.Context, j *judge, i int, r *Run) error {
 		first := !slices.ContainsFunc(r.strikes, func(s Strike) bool { return s.Nth > 1 })
 		if r.Verdict != NotReached || first {
 			return nil
+		}
+		if err := errors.Join(removeTree(d.Stores, o.home()), os.RemoveAll(o.Control)); err != nil { // the next try finds nothing of this one
+			return err
 		}
 		r.strikes = slices.Clone(r.strikes)
 		for k := range r.strikes {
@@ -454,34 +471,37 @@ func (d *Drill) tryOnce(ctx context.Context, j *judge, o Orders, r *Run) error {
 	return d.leave(o)
 }
 
-// verdict judges a run.
+// verdict judges a run: its rows first, then what else is said of it, and whether its steps came only if nothing is wrong.
 func (d *Drill) verdict(j *judge, r *Run, out outcome) Verdict {
-	if out.end.Finished {
-		j.compare(&r.Sight)
-	}
+	reached := out.struck == len(r.strikes)
+	stolen := reached && r.Fault.theft()
 	named := out.named > 0 && (!d.Audit || r.Named > 0)
+	j.rows(&r.Sight)
+	if !out.end.Finished {
+		r.Lost = 0 // they may be still to come
+	} else {
+		j.offsets(&r.Sight)
+	}
 	switch {
-	case out.struck < len(r.strikes) && !out.end.Finished:
-		return Stopped
-	case out.struck < len(r.strikes):
-		return NotReached
-	case !out.end.Finished && named && r.Fault.theft() && !d.Audit: // a model that stops for good
-		return Named
-	case !out.end.Finished && named: // nobody took anything away
-		return Lost
-	case !out.end.Finished:
-		return Stopped
 	case r.Doubled > 0:
 		return Doubled
 	case r.Foreign > 0:
 		return Foreign
-	case r.Lost > 0 && named && r.Fault.theft() && r.Lost == r.Named:
-		r.Problems = nil // what it says is that these rows are missing
-		return Named
-	case r.Lost > 0:
+	case !out.end.Finished && named && (!stolen || d.Audit): // nobody took anything away, or it does not go on when it is told to
 		return Lost
+	case !out.end.Finished && !named:
+		return Stopped
+	case r.Lost > 0 && !(named && stolen && r.Lost == r.Named && j.exactly(&r.Sight)):
+		return Lost
+	case r.Lost == 0 && out.end.Finished && out.named > 0:
+		r.problem("the job stopped at a loss, but no row is missing")
+		return Audited
 	case len(r.Problems) > 0:
 		return Audited
+	case named:
+		return Named
+	case !reached:
+		return NotReached
 	}
 	return Held
 }

@@ -338,9 +338,15 @@ func (m inMemory) Resolve(uri string) (fs.FS, string, error) { return m.f, uri, 
 // drillModel runs a drill of a model.
 func drillModel(t *testing.T, b bug) *Report {
 	t.Helper()
+	return drillModelWith(t, b, func(*Drill) {})
+}
+
+func drillModelWith(t *testing.T, b bug, change func(*Drill)) *Report {
+	t.Helper()
 	stores := inMemory{mem.New().Client("model")}
 	d := &Drill{Subject: &model{bug: b, inner: stores, per: 3, files: 2, last: 4}, Stores: stores, Scratch: "/lake/scratch", Control: t.TempDir(),
 		Tables: []Table{{Name: "t", URI: "/lake/t", Ext: "json", Success: "_SUCCESS"}}, Parallel: 2}
+	change(d)
 	rep, err := d.Do(t.Context())
 	if err != nil {
 		t.Fatal(err)

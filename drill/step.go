@@ -139,6 +139,13 @@ func (t Root) of(rest string) Place {
 	return PlaceFolder
 }
 
+// takenFrom is where a copy is kept of a file of the run that somebody takes away; ok is false for files outside of the run.
+func (p Places) takenFrom(uri string) (to string, ok bool) {
+	home := strings.TrimSuffix(p.Checkpoints, "/checkpoints")
+	rest, ok := below(uri, home)
+	return home + "/taken/" + rest, ok
+}
+
 // below gives uri relative to folder, "" for the folder itself.
 func below(uri, folder string) (string, bool) {
 	if uri == folder {

@@ -87,7 +87,58 @@ func (s *store) takeFolder(dir string) error {
 	if err := s.guard(OpDelete, dir); err != nil {
 		return err
 	}
+	s.keepFolder(dir)
 	return remove(s.FS, dir)
+}
+
+// keepFolder copies the files of a folder, as keep does.
+func (s *store) keepFolder(dir string) {
+	infos, err := s.FS.List(dir)
+	if err != nil {
+		return
+	}
+	for _, i := range infos {
+		if p := path.Join(dir, i.Name); i.Dir && !i.Symlink {
+			s.keepFolder(p)
+		} else {
+			s.keep(p)
+		}
+	}
+}
+
+// keep copies a file that is about to be taken away, so that it can be told afterwards which rows were in it. Of one that cannot be read, since it is
+// being written, there is a part, or an empty copy.
+func (s *store) keep(p string) {
+	to, ok := s.w.o.Places.takenFrom(s.URI(p))
+	if !ok {
+		return
+	}
+	b, err := fs.ReadFile(s.FS, p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	f, at, err := s.w.inner.Resolve(to)
+	if err == nil {
+		err = errors.Join(f.MkdirAll(path.Dir(at)), replace(f, at, b))
+	}
+	if err != nil {
+		s.w.mu.Lock()
+		s.w.err = errors.Join(s.w.err, err)
+		s.w.mu.Unlock()
+	}
+}
+
+// replace writes a file, in the place of one that may be there.
+func replace(f fs.FS, p string, b []byte) error {
+	if err := f.Delete(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	h, err := f.Create(p)
+	if err != nil {
+		return err
+	}
+	_, err = h.Write(b)
+	return errors.Join(err, h.Close())
 }
 
 func none() error { return nil }
@@ -133,7 +184,10 @@ func (s *store) Rename(src, dst string) error {
 	if err := s.guard(OpRename, src, dst); err != nil {
 		return err
 	}
-	return s.change(OpRename, src, dst, s.w.kind(s.URI(src)), func() error { return s.FS.Rename(src, dst) }, func() error { return s.FS.Delete(src) })
+	return s.change(OpRename, src, dst, s.w.kind(s.URI(src)), func() error { return s.FS.Rename(src, dst) }, func() error {
+		s.keep(src)
+		return s.FS.Delete(src)
+	})
 }
 
 // MkdirAll implements fs.FS.

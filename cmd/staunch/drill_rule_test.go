@@ -102,6 +102,7 @@ func TestDrillFindsMissingRules(t *testing.T) {
 		want        []drill.Verdict
 	}{
 		{"all", "certificate", []drill.Fault{drill.KillAfter, drill.Again}, []drill.Verdict{drill.Held}},
+		{"all", "rename pending file", []drill.Fault{drill.Taken, drill.FolderTaken}, []drill.Verdict{drill.Named}},
 		{"missing-is-done", "rename pending file", []drill.Fault{drill.Taken}, []drill.Verdict{drill.Lost}},
 		{"lost-goes-on", "rename pending file", []drill.Fault{drill.Taken}, []drill.Verdict{drill.Lost}},
 		{"copy", "write data file", []drill.Fault{drill.KillAfter}, []drill.Verdict{drill.Stopped}}, // at a target of another length
