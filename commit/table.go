@@ -110,6 +110,15 @@ type Table struct {
 	// Judged, if set, is told the verdicts of a checkpoint's files before anything is said about them. What it gives is called before *done* is
 	// appended; the renames are made durable meanwhile.
 	Judged func(c *Certified, verdicts []account.Verdict) (settle func())
+	// Missed, if set, is told how many files of the checkpoint that is being committed were in neither place when they were last looked for: from the
+	// first look on, before a verdict, and 0 once the checkpoint is done.
+	Missed func(files int)
+}
+
+func (t *Table) missed(files int) {
+	if t.Missed != nil {
+		t.Missed(files)
+	}
 }
 
 // Dir is the folder of a job's log in a table.
@@ -415,6 +424,7 @@ func (t *Table) Commit(cert account.Certificate, expect account.ChainEnd) (Resul
 	if err := t.append(account.KindDone, done, t.stillOurs, log.Fenced); err != nil {
 		return res, err
 	}
+	t.missed(0)
 	failpoint.Hit(failpoint.DoneAfter)
 	t.tidy(standing.Files)
 	return res, t.segment()
@@ -541,6 +551,7 @@ func (t *Table) judgeAll(c *Certified) ([]account.Verdict, error) {
 			again, missing = append(again, i), append(missing, j)
 		}
 	}
+	t.missed(count(out, account.Lost) + len(missing))
 	for len(missing) > 0 {
 		env.Sleep(t.env, protocol.SecondLook)
 		round, these := missing, again
@@ -555,8 +566,18 @@ func (t *Table) judgeAll(c *Certified) ([]account.Verdict, error) {
 				again, missing = append(again, these[k]), append(missing, j)
 			}
 		}
+		t.missed(count(out, account.Lost) + len(missing))
 	}
 	return out, nil
+}
+
+func count(verdicts []account.Verdict, of account.Verdict) (n int) {
+	for _, v := range verdicts {
+		if v == of {
+			n++
+		}
+	}
+	return n
 }
 
 // judgement is a file whose verdict is being found.
@@ -686,9 +707,13 @@ func (t *Table) lossError(c *Certified, lost []account.File, id string) error {
 			fmt.Fprintf(&b, "\n        %s began to repair it on %s, %s; its replacement is not in its place", r.Who, r.Host, r.Time.Format(time.RFC3339))
 		}
 	}
+	given := ""
+	if len(t.owner.Accept) > 0 {
+		given = fmt.Sprintf(" (not %s, which names no loss that is open in this table)", strings.Join(t.owner.Accept, ", "))
+	}
 	return fault.Lostf("%d of %d files that checkpoint %d promises to table %s are in neither place, %d rows%s", len(lost), len(c.Files), c.Checkpoint, t.root, rows, b.String()).
 		WithHint("the other files of the checkpoint are committed. Find out what removed these (staunch trace FILE.sql --checkpoint %d); then get their rows back (staunch audit FILE.sql "+
-			"--repair) and start again, or go on without them: --accept-lost %s", c.Checkpoint, id)
+			"--repair) and start again, or go on without them: --accept-lost %s%s", c.Checkpoint, id, given)
 }
 
 // finals are the final paths of files, sorted.

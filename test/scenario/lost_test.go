@@ -81,7 +81,7 @@ func TestLostFile(t *testing.T) {
 	if a, b := logLine.ReplaceAllString(p.text(), ""), logLine.ReplaceAllString(again.text(), ""); a != b {
 		t.Errorf("the second refusal differs:\n%s\n%s", a, b)
 	}
-	s.start("--accept-lost", "99-deadbeef").exits(1).says("--accept-lost "+id[1], waiting[1])
+	s.start("--accept-lost", "99-deadbeef").exits(1).says("--accept-lost "+id[1]+" (not 99-deadbeef, which names no loss", waiting[1])
 	s.program("audit", s.path("lake")).exits(1).says("lost")
 
 	s.start("--accept-lost", id[1], "STAUNCH_FAILPOINT=done.after:2").killed()
