@@ -21,6 +21,8 @@ type Broker struct {
 	// Isolation is the job's isolation level, "read_committed" or "read_uncommitted": whether records of aborted transactions are rows. "" if it is not
 	// known, and then they may be either.
 	Isolation string
+	// Unread says why there may be partitions that no job has an account of; empty if the jobs find all partitions, or if that is not known.
+	Unread string
 	// window is how many offsets' contents are held in memory at once; one certificate may have more. 0 means 4 Mi.
 	window int64
 }
@@ -74,28 +76,86 @@ type comparison struct {
 	topics map[string]*Topic // by split
 	// away: no broker answered within its patience; it is not asked again.
 	away error
-	// unknown are the splits that were reported.
-	unknown map[string]bool
+	// unknown are the splits that were reported, anew those whose topic was made anew since an account.
+	unknown, anew map[string]bool
+	// known are the splits that there are accounts of, be they of no offset.
+	known map[string]bool
 	// held are the claims of the window, by split.
 	held  map[string][]*claimed
 	count int64
 	err   error
 }
 
+// compare holds all logs against the topics.
+func (t *table) compare(b *Broker) error {
+	known, topics := map[string]bool{}, map[string]map[int32]connector.PartitionRange{}
+	for _, l := range t.logs {
+		c, err := t.against(l, b)
+		if err != nil {
+			return err
+		}
+		if c.away != nil {
+			return nil // it was reported
+		}
+		maps.Copy(known, c.known)
+		maps.Copy(topics, c.ranges)
+	}
+	for _, name := range slices.Sorted(maps.Keys(topics)) {
+		for _, p := range slices.Sorted(maps.Keys(topics[name])) {
+			if split := fmt.Sprintf("%s-%d", name, p); !known[split] {
+				if err := t.absent(b, name, split, topics[name][p]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// absent judges a partition that no job has an account of: jobs account for every partition that they found, also if nothing was read of it.
+func (t *table) absent(b *Broker, topic, split string, r connector.PartitionRange) error {
+	records, step := account.Set{}, cmp.Or(b.window, 4<<20)
+	for from := r.First; from < r.Decided && len(records.Runs) == 0; from += step {
+		err := b.Look(t.ctx, topic, r.Partition, from, min(from+step, r.Decided), func(from, to int64, what connector.Content) {
+			if what == connector.Record || what == connector.Aborted && b.Isolation == "read_uncommitted" {
+				records.Runs = append(records.Runs, account.Run{From: from, To: to})
+			}
+		})
+		if cerr := t.ctx.Err(); cerr != nil {
+			return cerr
+		}
+		if err != nil {
+			t.rep.problem(Problem{Kind: TopicUnknown, What: fmt.Sprintf("%s: no job has an account of it, and what it holds could not be read: %v", split, err), ToDo: "audit again when the broker answers"})
+			return nil
+		}
+	}
+	switch {
+	case len(records.Runs) > 0 && b.Unread == "":
+		t.rep.problem(Problem{Kind: PartitionAbsent, Offsets: []SplitOffsets{{split, records.Text(), records.Count()}},
+			What: fmt.Sprintf("the topic has records of %s, up to offset %s, and no job has an account of it: it was never found, and none of its rows is there", split, number(r.Decided-1)),
+			ToDo: "if the partition is newer than the last checkpoint, audit again after the next one; else see whether the job looks for new partitions: staunch audit FILE.sql takes its settings into account"})
+	case len(records.Runs) > 0:
+		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: the topic has records of it, from offset %s on, and no job has an account of it; of a source, %s", split, number(records.Runs[0].From), b.Unread))
+	case r.First > 0:
+		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: no job has an account of it, and the topic begins at offset %s: what stood there can no longer be known", split, number(r.First)))
+	}
+	return nil
+}
+
 // against compares all that a log certifies with the topics. It reads the log once more.
-func (t *table) against(l *jobLog, b *Broker) error {
+func (t *table) against(l *jobLog, b *Broker) (*comparison, error) {
 	c := &comparison{t: t, j: l.judge, broker: b, ranges: map[string]map[int32]connector.PartitionRange{}, topics: map[string]*Topic{}, unknown: map[string]bool{},
-		held: map[string][]*claimed{}}
+		anew: map[string]bool{}, known: map[string]bool{}, held: map[string][]*claimed{}}
 	h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, limit: l.history.limit, visit: c.visit}
 	if err := h.read(); err != nil {
-		return err
+		return nil, err
 	}
 	c.flush()
 	c.nothing()
 	for _, split := range slices.Sorted(maps.Keys(c.topics)) {
 		l.judge.rep.Topics = append(l.judge.rep.Topics, *c.topics[split])
 	}
-	return c.err
+	return c, c.err
 }
 
 // visit takes one entry in.
@@ -110,6 +170,7 @@ func (c *comparison) visit(it item) {
 	byKey := map[key]*claimed{}
 	for _, r := range cert.Ranges {
 		k := key{r.Split, r.Insert}
+		c.known[r.Split] = true
 		if r.From >= r.To || r.From < 0 {
 			continue
 		}
@@ -210,6 +271,9 @@ func (c *comparison) split(split string, list []*claimed) {
 		c.cannot(split, "the topic has no partition %d", partition)
 		return
 	}
+	if list = c.same(split, list, have); len(list) == 0 {
+		return
+	}
 	sum := c.topics[split]
 	if sum == nil {
 		sum = &Topic{Split: split, First: have.First, End: have.End, Behind: max(0, have.End-c.j.next[key{split, list[0].Insert}])}
@@ -230,6 +294,29 @@ func (c *comparison) split(split string, list []*claimed) {
 	for _, k := range list {
 		c.claim(k, contents, sum)
 	}
+}
+
+// idOf gives the id in an origin, "topic-id ID"; empty if there is none, as on clusters that give topics no ids.
+func idOf(origin string) string {
+	_, id, _ := strings.Cut(origin, " ")
+	return id
+}
+
+// same gives the accounts of the topic that is there now. Those of one that stood under its name before are reported, once.
+func (c *comparison) same(split string, list []*claimed, have connector.PartitionRange) []*claimed {
+	return slices.DeleteFunc(list, func(k *claimed) bool {
+		then, now := idOf(k.Origin), idOf(have.Origin)
+		if then == "" || now == "" || then == now {
+			return false
+		}
+		if !c.anew[split] {
+			c.anew[split] = true
+			c.j.rep.problem(Problem{Kind: TopicUnknown, Path: c.j.rep.Log, Checkpoint: k.checkpoint, What: fmt.Sprintf("%s: the accounts of checkpoint %d are of another topic than the one that has the name now "+
+				"(id %s, now %s): it was deleted and made anew, and they cannot be compared", split, k.checkpoint, then, now),
+				ToDo: "what the old topic held can no longer be known; the table alone is judged without --against-broker"})
+		}
+		return true
+	})
 }
 
 // failed tells what the broker's error means: a topic that is not there and brokers that do not answer are findings, the end of the program is none.
@@ -262,7 +349,7 @@ func each(from, to int64, pieces []piece, contents []stretch, visit func(from, t
 			s++
 		}
 		if s == len(contents) || contents[s].from > at {
-			return // the contract of Look: no hole
+			return // no content; the caller sees that it does not come to the end
 		}
 		end, file := min(to, contents[s].to), -1
 		if p < len(pieces) {
@@ -284,8 +371,10 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 	var in, out counts
 	wrong := map[int]*Problem{} // by file
 	bad := []piece{}
+	said := int64(0)
 	each(k.From, k.To, k.pieces, contents, func(from, to int64, what connector.Content, file int) {
 		sum.Compared += to - from
+		said += to - from
 		if file < 0 {
 			out[what] += to - from
 			return
@@ -299,6 +388,9 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 			}
 		}
 	})
+	if said < k.To-k.From {
+		c.cannot(k.Split, "the broker says nothing of offset %s", number(k.From+said))
+	}
 	cert := &certificate{n: k.n}
 	cert.Checkpoint = k.checkpoint
 	for _, file := range slices.Sorted(maps.Keys(wrong)) {
@@ -320,7 +412,7 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 	sum.Markers += out[connector.Marker]
 	sum.Aborted += out[connector.Aborted]
 	sum.Absent += out[connector.Absent]
-	if k.closes {
+	if k.closes && said == k.To-k.From {
 		c.accounts(k, out, contents, cert)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"staunch/account"
 	"staunch/connector"
 	"staunch/env"
 	"staunch/fault"
@@ -20,6 +21,10 @@ type topic struct {
 	// what overrides the content of an offset.
 	what map[int64]connector.Content
 	err  error
+	// origin is what its offsets number, more how many partitions there are beyond two, hole an offset of which it says nothing.
+	origin string
+	more   int32
+	hole   int64
 	// looks counts the questions.
 	looks, asked int
 }
@@ -48,7 +53,11 @@ func (b *topic) Ranges(context.Context, string) ([]connector.PartitionRange, err
 	if b.err != nil {
 		return nil, b.err
 	}
-	return []connector.PartitionRange{{Partition: 0, First: b.first, Decided: b.end, End: b.end}, {Partition: 1, First: b.first, Decided: b.end, End: b.end}}, nil
+	var out []connector.PartitionRange
+	for p := range 2 + b.more {
+		out = append(out, connector.PartitionRange{Partition: p, First: b.first, Decided: b.end, End: b.end, Origin: b.origin})
+	}
+	return out, nil
 }
 
 func (b *topic) Look(_ context.Context, _ string, _ int32, from, to int64, visit func(from, to int64, what connector.Content)) error {
@@ -58,7 +67,9 @@ func (b *topic) Look(_ context.Context, _ string, _ int32, from, to int64, visit
 		for end < to && b.at(end) == b.at(at) {
 			end++
 		}
-		visit(at, end, b.at(at))
+		if b.hole < at || b.hole >= end || b.hole == 0 {
+			visit(at, end, b.at(at))
+		}
 		at = end
 	}
 	return nil
@@ -157,6 +168,85 @@ func TestAgainstBroker(t *testing.T) {
 				t.Errorf("%d questions", b.looks)
 			}
 		})
+	}
+}
+
+// against audits the table with a broker.
+func (l *lake) against(b *topic, o Broker) *Report {
+	l.t.Helper()
+	o.Inspector = b
+	r, err := Table(context.Background(), &env.Real{}, local.New(), l.root, Options{Fast: true, Broker: &o})
+	l.must(err)
+	return r
+}
+
+// TestTopicMadeAnew: accounts of a topic that was deleted are not compared with the one that has its name now; those of the new one are.
+func TestTopicMadeAnew(t *testing.T) {
+	for _, c := range []struct {
+		name, now string
+		then      []string
+		want      []Kind
+		compared  int64
+	}{
+		{"the same", "topic-id A", []string{"topic-id A", "topic-id A"}, nil, 80},
+		{"another", "topic-id B", []string{"topic-id A", "topic-id A"}, []Kind{TopicUnknown}, 0},
+		{"another since", "topic-id B", []string{"topic-id A", "topic-id B"}, []Kind{TopicUnknown}, 40},
+		{"no ids", "", []string{"topic-id A", "topic-id A"}, nil, 80},
+		{"no ids then", "topic-id A", []string{"topic-id ", ""}, nil, 80},
+	} {
+		for _, window := range []int64{0, 1} {
+			l := newLake(t, "json", 0)
+			for _, origin := range c.then {
+				cert := l.write(40)
+				for i := range cert.Ranges {
+					cert.Ranges[i].Origin = origin
+				}
+				l.commit(cert)
+			}
+			r := l.against(&topic{end: 1500, origin: c.now}, Broker{window: window})
+			compared := int64(0)
+			if len(r.Jobs[0].Topics) > 0 {
+				compared = r.Jobs[0].Topics[0].Compared
+			}
+			if !slices.Equal(kinds(r), c.want) || compared != c.compared || len(c.want) > 0 && len(r.Jobs[0].Problems) != 2 {
+				t.Errorf("%s: compared %d\n%s", c.name, compared, text(r))
+			}
+		}
+	}
+}
+
+// TestPartitionAbsent: a partition of which no job has an account is found, unless the job does not look for new ones or it has no record.
+func TestPartitionAbsent(t *testing.T) {
+	l := standard(t, "json", 0)
+	r := l.against(&topic{end: 1500, more: 1}, Broker{})
+	if !slices.Equal(kinds(r), []Kind{PartitionAbsent}) || r.Problems[0].Offsets[0].Split != "events-2" || r.Problems[0].Offsets[0].Count < 1000 {
+		t.Error(text(r))
+	}
+	if r := l.against(&topic{end: 1500, more: 1}, Broker{Unread: "it does not look"}); r.Verdict != Clean || !strings.Contains(text(r), "events-2: the topic has records of it") {
+		t.Error(text(r))
+	}
+	empty := map[int64]connector.Content{}
+	for o := range int64(1500) {
+		empty[o] = connector.Absent // also of the partitions that have accounts: compaction contradicts nothing
+	}
+	if r := l.against(&topic{end: 1500, more: 1, what: empty}, Broker{}); r.Verdict != Clean {
+		t.Error(text(r))
+	}
+	idle := newLake(t, "json", 0)
+	c := idle.write(40)
+	c.Ranges = append(c.Ranges, account.Range{Split: "events-2", Insert: "1", From: 7, To: 7})
+	idle.commit(c)
+	if r := idle.against(&topic{end: 1500, more: 1}, Broker{}); r.Verdict != Clean {
+		t.Errorf("a partition that was found, and of which nothing was read yet: %s", text(r))
+	}
+}
+
+// TestSilentBroker: offsets of which the broker says nothing are not compared, and that is said.
+func TestSilentBroker(t *testing.T) {
+	l := standard(t, "json", 0)
+	r := l.against(&topic{end: 1500, hole: 1050}, Broker{})
+	if !slices.Equal(kinds(r), []Kind{TopicUnknown}) || !strings.Contains(text(r), "says nothing of offset 1,0") {
+		t.Error(text(r))
 	}
 }
 

@@ -63,6 +63,7 @@ const (
 	// Only with Options.Broker.
 	TopicContradicts Kind = "topic-contradicts" // the topic has something else at these offsets than the certificate says
 	TopicUnknown     Kind = "topic-unknown"     // the table could not be compared with the topic
+	PartitionAbsent  Kind = "partition-absent"  // the topic has records of a partition of which no job has an account
 )
 
 // SplitOffsets are offsets of one source split, as text: "0..99 120".

@@ -113,11 +113,8 @@ func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	if err := t.ends(e); err != nil {
 		return nil, err
 	}
-	for _, l := range t.logs {
-		if opts.Broker == nil {
-			break
-		}
-		if err := t.against(l, opts.Broker); err != nil {
+	if opts.Broker != nil {
+		if err := t.compare(opts.Broker); err != nil {
 			return nil, err
 		}
 	}

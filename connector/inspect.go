@@ -32,6 +32,8 @@ func (c Content) String() string {
 type PartitionRange struct {
 	Partition           int32
 	First, Decided, End int64
+	// Origin is what the offsets number, as accounts have it (account.Range.Origin); empty if the cluster gives topics no ids.
+	Origin string
 }
 
 // Inspector tells what a topic holds, for those who compare a table with it. It reads only: no group is joined, nothing is committed. Errors
@@ -50,6 +52,8 @@ type Inspector interface {
 type Inspected interface {
 	// Inspector asks where the source reads, with the same properties. Nothing is connected yet.
 	Inspector() (Inspector, error)
+	// Unread says why a partition that the source once found out nothing of may be right; empty if it finds all, new ones too.
+	Unread() string
 	// Isolation is "read_committed" if records of transactions that were given up are no rows, else "read_uncommitted".
 	Isolation() string
 }

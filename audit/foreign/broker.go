@@ -133,8 +133,14 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 			Offsets: []SplitOffsets{past.offsets(rep.Split)}, ToDo: "check --topic and --bootstrap-server; if they are right, find out what happened to the topic"})
 	}
 	records, gone, open := &runList{}, &runList{}, &runList{}
+	missing, said := int64(0), int64(0)
+	s.set.Gaps(h.From, h.To, func(from, to int64) bool {
+		missing += to - from
+		return true
+	})
 	err := a.look(topic, k, &s.set, h, func(from, to int64, what connector.Content) {
 		n := to - from
+		said += n
 		switch what {
 		case connector.Record:
 			h.Records += n
@@ -158,6 +164,9 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 			open.add(from, to)
 		}
 	})
+	if err == nil && said != missing {
+		err = fmt.Errorf("the broker said something of %s of %s offsets", number(said), number(missing))
+	}
 	if err != nil {
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()

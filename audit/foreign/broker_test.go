@@ -154,6 +154,19 @@ func TestGoneAgainstBroker(t *testing.T) {
 	}
 }
 
+// TestSilentBroker: an offset that the broker says nothing of is not judged.
+func TestSilentBroker(t *testing.T) {
+	x := newTable(t)
+	x.json("a", and(run(0, 0, 5), run(0, 8, 10)))
+	x.want(x.audit(Options{Topic: "events", Broker: silent{&topicText{parts: map[int32]string{0: "rrrrrmmmrr"}}}}), "broker-away")
+}
+
+type silent struct{ *topicText }
+
+func (s silent) Look(ctx context.Context, topic string, part int32, from, to int64, visit func(from, to int64, what connector.Content)) error {
+	return s.topicText.Look(ctx, topic, part, from, to-1, visit)
+}
+
 // TestGrowingTopic: commits of a group that goes on while it is asked for are not beyond the topic's end.
 func TestGrowingTopic(t *testing.T) {
 	x := newTable(t)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func brokerOf(script *plan.Script, servers string, properties []string) (*audit.
 	if servers != "" || len(properties) > 0 {
 		return nil, &exitError{exitUsage, errors.New("--bootstrap-server and --kafka-property go with a table's folder: a statement file names its brokers itself")}
 	}
-	all, level := &inspectors{}, map[string]bool{}
+	all, level, unread := &inspectors{}, map[string]bool{}, ""
 	for _, j := range script.Jobs() {
 		for _, s := range j.Graph.Sources {
 			src, ok := s.Source.(connector.Inspected)
@@ -41,12 +42,13 @@ func brokerOf(script *plan.Script, servers string, properties []string) (*audit.
 			}
 			all.list = append(all.list, in)
 			level[src.Isolation()] = true
+			unread = cmp.Or(unread, src.Unread())
 		}
 	}
 	if len(all.list) == 0 {
 		return nil, &exitError{exitUsage, errors.New("--against-broker: the statement file reads no topic")}
 	}
-	b := &audit.Broker{Inspector: all}
+	b := &audit.Broker{Inspector: all, Unread: unread}
 	for l := range level {
 		if len(level) == 1 {
 			b.Isolation = l

@@ -134,6 +134,10 @@ func (in *inspector) Ranges(ctx context.Context, topic string) ([]connector.Part
 			return err
 		}
 		in.ids[topic] = id
+		origin := ""
+		if id != noID {
+			origin = originPrefix + idText(id)
+		}
 		lists := [3]kadm.ListedOffsets{}
 		for i, ask := range []func(context.Context, ...string) (kadm.ListedOffsets, error){in.adm.ListStartOffsets, in.adm.ListCommittedOffsets, in.adm.ListEndOffsets} {
 			if lists[i], err = ask(ctx, topic); err == nil {
@@ -152,7 +156,7 @@ func (in *inspector) Ranges(ctx context.Context, topic string) ([]connector.Part
 				}
 				at[i] = o.Offset
 			}
-			out = append(out, connector.PartitionRange{Partition: p, First: at[0], Decided: at[1], End: at[2]})
+			out = append(out, connector.PartitionRange{Partition: p, First: at[0], Decided: at[1], End: at[2], Origin: origin})
 		}
 		return nil
 	})
