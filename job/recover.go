@@ -172,6 +172,7 @@ func (j *Job) openTable(key, name string, store fs.FS, root string, sink connect
 	tb := &table{key: key, name: name, sink: sink, t: commit.Open(j.env, j.spec.Trace.Store(store, &j.commitScope), root, j.owner(j.store.Epoch()), j.spec.Variant.Commit, j.log)}
 	tb.t.Judged = j.traceVerdicts(store)
 	tb.t.Certified = j.alone(tb.t)
+	tb.t.Missed = func(files int) { j.missed(key, files) }
 	if err := store.MkdirAll(commit.Dir(root, j.spec.ID)); err != nil {
 		if !j.hasRun && (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) { // no restart heals that
 			return fault.Userf("table %s: %w", name, err).WithHint("choose another 'path', or let this user make folders there")

@@ -124,7 +124,9 @@ type Status struct {
 	Restarts       int64
 	FilesVisible   int64
 	Counters       account.Counters
-	Watermark      int64
+	// FilesMissing are files of the checkpoint that is being committed that were in neither place at the last look.
+	FilesMissing int
+	Watermark    int64
 }
 
 // Job is one job of this process.

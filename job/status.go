@@ -9,9 +9,11 @@ import (
 
 // status is what other goroutines may look at.
 type status struct {
-	mu    sync.Mutex
-	s     Status
-	tasks []interface {
+	mu sync.Mutex
+	s  Status
+	// missing are the files in neither place, by table.
+	missing map[string]int
+	tasks   []interface {
 		Lag() int64
 		Records() int64
 	}
@@ -56,6 +58,7 @@ func (j *Job) registerMetrics() {
 	num("numFilesRenamed", func(s Status) float64 { return float64(s.Counters.Renamed) })
 	num("numFilesSkipped", func(s Status) float64 { return float64(s.Counters.Skipped) })
 	num("numFilesLost", func(s Status) float64 { return float64(s.Counters.Lost) })
+	num("numFilesMissing", func(s Status) float64 { return float64(s.FilesMissing) })
 	num("numFilesDirtyIgnored", func(s Status) float64 { return float64(s.Counters.DirtyIgnored) })
 	g.Gauge("numTraceRecordsDropped", func() float64 { return float64(j.spec.Trace.Stats().Dropped) })
 	g.Gauge("numTraceFailures", func() float64 { return float64(j.spec.Trace.Stats().Failures) })
@@ -71,5 +74,19 @@ func (j *Job) addCounters(c account.Counters) {
 	j.update(func(s *Status) {
 		s.Counters.Add(c)
 		s.FilesVisible += c.Renamed + c.Skipped
+	})
+}
+
+// missed keeps how many files of the checkpoint that is being committed to a table are in neither place.
+func (j *Job) missed(table string, files int) {
+	j.update(func(s *Status) {
+		if j.status.missing == nil {
+			j.status.missing = map[string]int{}
+		}
+		j.status.missing[table] = files
+		s.FilesMissing = 0
+		for _, n := range j.status.missing {
+			s.FilesMissing += n
+		}
 	})
 }

@@ -114,6 +114,15 @@ func TestMetrics(t *testing.T) {
 		}
 		p.stop()
 	})
+	t.Run("missing", func(t *testing.T) { // seen while the file is looked for again, before the job ends
+		s := three(t)
+		s.start("STAUNCH_FAILPOINT=certificate.before:3").killed()
+		remove(t, pending(t, s.path("lake"))[1])
+		p := s.start("-D", "metrics.reporter.prom.port=30000-30999")
+		m := p.metrics()
+		until(t, "the missing file", p, func() bool { return m.sum("numFilesMissing") == 1 })
+		p.exits(1)
+	})
 	t.Run("no free port", func(t *testing.T) {
 		s := newScript(t, sequence(1, 100_000, 1000)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 		first := s.start("-D", "metrics.reporter.prom.port=32000-32600")
