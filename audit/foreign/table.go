@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -417,6 +418,7 @@ func (a *auditor) judge() error {
 		}
 		a.rep.Splits = append(a.rep.Splits, r)
 	}
+	a.swapped()
 	if a.tooMany {
 		a.rep.problem(Problem{Kind: ColumnMissing, What: fmt.Sprintf("the table has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
 			ToDo: "--columns takes the partition first, then the offset"})
@@ -435,6 +437,32 @@ func (a *auditor) judge() error {
 	}
 	a.gaps(keys)
 	return nil
+}
+
+// swapped tells of a topic with far more partitions than any of them has offsets: most likely the two columns are the other way round, and then
+// there is never a gap.
+func (a *auditor) swapped() {
+	if a.opts.Names || a.tooMany {
+		return
+	}
+	parts, last := map[string]int64{}, map[string]int64{}
+	for k, s := range a.splits {
+		parts[k.topic]++
+		last[k.topic] = max(last[k.topic], s.rep.Last)
+	}
+	for _, topic := range slices.Sorted(maps.Keys(parts)) {
+		n := parts[topic]
+		if n < 64 || n <= 16*(last[topic]+1) {
+			continue
+		}
+		what := fmt.Sprintf("%d partitions have no offset above %d: %q may not be the column of the partition, nor %q that of the offset", n, last[topic],
+			a.opts.Columns.Partition, a.opts.Columns.Offset)
+		if n < 1000 {
+			a.rep.Notes = append(a.rep.Notes, what+"; --columns takes the partition first")
+			continue
+		}
+		a.rep.problem(Problem{Kind: ColumnMissing, What: what, ToDo: "--columns takes the partition first, then the offset"})
+	}
 }
 
 // gaps reports what is missing, as far as the table itself tells.

@@ -528,6 +528,28 @@ func TestWrongColumn(t *testing.T) {
 	}
 }
 
+// TestSwappedColumns: partition and offset the other way round look as if no offset were missing, in very many partitions.
+func TestSwappedColumns(t *testing.T) {
+	for _, c := range []struct {
+		partitions, offsets, skip int
+		note, problem             bool
+	}{{2000, 4, 0, false, true}, {100, 4, 0, true, false}, {100, 7, 0, false, false}, {2000, 4, 500, false, false}, {32, 1, 0, false, false}} {
+		x := newTable(t)
+		var rows []pos
+		for p := range c.partitions {
+			rows = append(rows, run(p, int64(c.skip), int64(c.skip+c.offsets))...)
+		}
+		x.parquet("f", rows)
+		r := x.audit(Options{})
+		if problem := r.Counts[ColumnMissing] == 1; problem != c.problem || (r.Verdict == Clean) == c.problem {
+			t.Errorf("%+v: %s %+v", c, r.Verdict, r.Problems)
+		}
+		if note := strings.Contains(strings.Join(r.Notes, ""), "partition first"); note != c.note {
+			t.Errorf("%+v: %q", c, r.Notes)
+		}
+	}
+}
+
 func TestConnectNames(t *testing.T) {
 	x := newTable(t)
 	for _, n := range []string{"year=2026/events+0+0000000000+0000000099.parquet", "events+0+0000000100+0000000199.avro", "events+0+0000000250+0000000299.json.gz",
