@@ -91,8 +91,14 @@ func Copy(ctx context.Context, e env.Env, store fs.FS, root string, c *Exported,
 		rep.Rows += f.Rows
 		rep.Bytes += f.Length
 	}
-	if _, err := store.Stat(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch info, err := store.Stat(root); {
+	case errors.Is(err, fs.ErrNotExist):
+		rep.problem(Problem{Kind: FileMissing, Path: root, What: "the folder of the copy does not exist", ToDo: "name the folder that the partition was copied to"})
+	case err != nil:
 		return nil, fmt.Errorf("look at %s: %w", root, err)
+	case !info.Dir && !info.Symlink:
+		rep.problem(Problem{Kind: FileMissing, Path: root, What: "it is no folder", ToDo: "name the folder that the partition was copied to"})
+		return rep, nil
 	}
 	w := &walker{files: x, named: named, exts: x.exts, success: "_SUCCESS", seen: map[string]bool{}}
 	if err := w.walk(""); err != nil {

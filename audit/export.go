@@ -177,6 +177,13 @@ func (t *table) export(x *exporter) (*Exported, error) {
 		if e == nil {
 			continue
 		}
+		for _, list := range [][]ExportedFile{x.Files, x.Lost} { // before its claim was read, the job was called as its log's folder
+			for i := range list {
+				if list[i].Job == path.Base(j.Log) {
+					list[i].Job = j.Job
+				}
+			}
+		}
 		e.Job, e.AccountsClose, e.Splits = j.Job, j.AccountsClose, j.Splits
 		e.Chain = account.ChainEnd{Certificate: j.Chain, Checkpoint: j.Last}
 		x.Jobs = append(x.Jobs, e)
@@ -237,6 +244,14 @@ func ReadCertificate(b []byte) (*Exported, error) {
 	x := &Exported{}
 	if err := json.Unmarshal(head.Body, x); err != nil {
 		return nil, bad("%w", err)
+	}
+	switch {
+	case x.Table == "":
+		return nil, bad("it does not say of which table it is")
+	case len(x.Files)+len(x.Lost) == 0:
+		return nil, bad("it names no file: there is nothing to prove")
+	case slices.Contains(x.Jobs, nil):
+		return nil, bad("one of its jobs is null")
 	}
 	names := map[string]bool{}
 	for _, f := range x.Files {

@@ -3,6 +3,8 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +100,38 @@ func sign(t *testing.T, cert []byte, f func(*Exported)) []byte {
 	return out.Bytes()
 }
 
+// signed makes a certificate of any body.
+func signed(body string) []byte {
+	sum := sha256.Sum256([]byte(body))
+	return fmt.Appendf(nil, envelope+"%s}\n", CertificateVersion, hex.EncodeToString(sum[:]), body)
+}
+
+// TestExportOfEscapedJob: files are of the job whose accounts the certificate has, also if its log's folder is not called as the job.
+func TestExportOfEscapedJob(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLake(t, filepath.Join(root, "lake"), "a b/c", "json", 0)
+	l.checkpoints(2)
+	cert, copy := l.export(exported)
+	c, err := ReadCertificate(cert)
+	l.must(err)
+	if c.Jobs[0].Job != "a b/c" || c.Files[0].Job != "a b/c" {
+		t.Errorf("job %q, file of %q", c.Jobs[0].Job, c.Files[0].Job)
+	}
+	found, _ := l.check(sign(t, cert, func(c *Exported) {
+		for i := range c.Files[1:] {
+			if f := &c.Files[i+1]; f.Offsets[0].Split == c.Files[0].Offsets[0].Split {
+				f.Offsets = c.Files[0].Offsets
+			}
+		}
+	}), copy)
+	if !slices.Contains(found, OffsetsTwice) {
+		t.Errorf("%v", found)
+	}
+}
+
 func TestExport(t *testing.T) {
 	for _, format := range []string{"json", "parquet"} {
 		for _, c := range []struct {
@@ -122,6 +156,28 @@ func TestExport(t *testing.T) {
 			{name: "certificate of a newer version", do: func(l *lake, cert []byte, copy string) []byte {
 				return bytes.Replace(cert, []byte(`"version":1`), []byte(`"version":2`), 1)
 			}, want: []Kind{CertificateDamaged}},
+			{name: "no body", do: func(l *lake, cert []byte, copy string) []byte { return signed("null") }, want: []Kind{CertificateDamaged}},
+			{name: "empty body", do: func(l *lake, cert []byte, copy string) []byte { return signed("{}") }, want: []Kind{CertificateDamaged}},
+			{name: "null job", do: func(l *lake, cert []byte, copy string) []byte {
+				return sign(l.t, cert, func(c *Exported) { c.Jobs = append(c.Jobs, nil) })
+			}, want: []Kind{CertificateDamaged}},
+			{name: "no table", do: func(l *lake, cert []byte, copy string) []byte {
+				return sign(l.t, cert, func(c *Exported) { c.Table = "" })
+			}, want: []Kind{CertificateDamaged}},
+			{name: "no files", do: func(l *lake, cert []byte, copy string) []byte {
+				l.remove(copy)
+				l.must(os.Mkdir(copy, 0o777))
+				return sign(l.t, cert, func(c *Exported) { c.Files, c.Lost = nil, nil })
+			}, want: []Kind{CertificateDamaged}},
+			{name: "all was lost, and no copy", do: func(l *lake, cert []byte, copy string) []byte {
+				l.remove(copy)
+				return sign(l.t, cert, func(c *Exported) { c.Files, c.Lost = []ExportedFile{}, c.Files })
+			}, want: []Kind{FileMissing}},
+			{name: "a file for the copy", do: func(l *lake, cert []byte, copy string) []byte {
+				l.remove(copy)
+				l.create(copy, []byte("x"))
+				return sign(l.t, cert, func(c *Exported) { c.Files, c.Lost = []ExportedFile{}, c.Files })
+			}, want: []Kind{FileMissing}},
 			{name: "hostile name", do: func(l *lake, cert []byte, copy string) []byte {
 				return sign(l.t, cert, func(c *Exported) { c.Files[0].Name = "../../" + c.Files[0].Name })
 			}, want: []Kind{CertificateDamaged}},

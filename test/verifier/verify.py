@@ -825,8 +825,11 @@ class Copy:
         start = b.index(b'"body":') + len(b'"body":')
         if hashlib.sha256(b[start:b.rindex(b'}')]).hexdigest() != head['sha256']:
             raise Damaged('altered')
+        x = head['body']
+        if not x['table'] or not (x['files'] or x.get('lost')) or any(j is None for j in x['jobs'] or []):
+            raise Damaged('no table, no file or no job is named')
         names = set()
-        for f in head['body']['files']:
+        for f in head['body']['files'] or []:
             name = f['name']
             if not name or name.startswith('/') or os.path.normpath(name) != name or name.split('/')[0] == '..' or name in names:
                 raise Damaged('no name of a file below the partition: %r' % name)
@@ -837,9 +840,13 @@ class Copy:
     def run(self):
         if self.body is None:
             return
-        closes = {j['job']: j['accounts_close'] for j in self.body['jobs']}
+        if not os.path.isdir(self.root):
+            self.found('file-missing', 'there is no folder of the copy', path=self.root)
+            if os.path.exists(self.root):
+                return
+        closes = {j['job']: j['accounts_close'] for j in self.body['jobs'] or []}
         named, extensions, runs = set(), set(), {}
-        for f in self.body['files']:
+        for f in self.body['files'] or []:
             path = os.path.join(self.root, f['name'])
             named.add(path)
             extensions.add(os.path.splitext(path)[1])
