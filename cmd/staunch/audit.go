@@ -88,7 +88,7 @@ func auditCmd() *cobra.Command {
 				return mend.run(ctx, os.Stdout, f, script, targets, fast, output)
 			}
 			if travel.partition != "" {
-				return travel.export(ctx, os.Stdout, os.Stderr, targets, fast)
+				return travel.export(ctx, os.Stdout, os.Stderr, targets, fast, output)
 			}
 			return auditAll(ctx, os.Stdout, targets, fast, output, nil)
 		},

@@ -22,7 +22,7 @@ type exportFlags struct {
 }
 
 func (x *exportFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&x.partition, "export", "", "audit, and write the certificate of one partition to the standard output, for whoever copies it away: its folder, as dt=2026-01-31, or . for the whole table")
+	c.Flags().StringVar(&x.partition, "export", "", "audit, and write the certificate of one partition to the standard output, for whoever copies it away: its folder, as dt=2026-01-31, or . for the whole table. It is JSON; if it is refused, nothing is written there, and the report goes to the standard error, as --output says")
 	c.Flags().StringVar(&x.certificate, "certificate", "", "check the copy of a partition, the folder that is named, by a certificate that --export wrote; neither table nor job is needed")
 }
 
@@ -43,8 +43,8 @@ func (x *exportFlags) check(c *cobra.Command, other bool) error {
 	return nil
 }
 
-// export writes the certificate of a partition to out, and what the audit found, for people, to log.
-func (x *exportFlags) export(ctx context.Context, out, log io.Writer, targets []auditTarget, fast bool) error {
+// export writes the certificate of a partition to out, and what the audit found, if that forbids it, to log.
+func (x *exportFlags) export(ctx context.Context, out, log io.Writer, targets []auditTarget, fast bool, output string) error {
 	if len(targets) != 1 {
 		return &exitError{exitUsage, fmt.Errorf("--export is of one table, and the file writes %d: name the table's folder", len(targets))}
 	}
@@ -53,6 +53,11 @@ func (x *exportFlags) export(ctx context.Context, out, log io.Writer, targets []
 	r, c, err := audit.Export(ctx, &env.Real{}, t.store, t.root, x.partition, t.opts)
 	if r == nil {
 		return &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(t.store, t.root), err)}
+	}
+	if err != nil && output == "json" {
+		e := json.NewEncoder(log)
+		e.SetIndent("", "  ")
+		return errors.Join(&exitError{exitFailed, err}, e.Encode(map[string]any{"tables": []*audit.Report{r}, "problems": r.Count()}))
 	}
 	if err != nil {
 		return errors.Join(&exitError{exitFailed, err}, r.Text(log))
@@ -69,6 +74,9 @@ func (x *exportFlags) verify(ctx context.Context, out io.Writer, f *scriptFlags,
 	b, err := os.ReadFile(x.certificate)
 	if err != nil {
 		return &exitError{exitUsage, err}
+	}
+	if len(b) == 0 {
+		return &exitError{exitUsage, fmt.Errorf("%s is empty: its export was refused, or is not done yet", x.certificate)}
 	}
 	c, err := audit.ReadCertificate(b)
 	if err != nil {

@@ -121,3 +121,29 @@ func TestAuditOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestExportRefused: an export that is refused writes no certificate, and its report as it was asked for; the empty file is told from a damaged one.
+func TestExportRefused(t *testing.T) {
+	dir := t.TempDir()
+	targets, _, err := auditTargets(&scriptFlags{logFormat: "text"}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, output := range []string{"text", "json"} {
+		var out, log bytes.Buffer
+		err := (&exportFlags{partition: "."}).export(context.Background(), &out, &log, targets, false, output)
+		var report struct{ Problems int }
+		if isJSON := json.Unmarshal(log.Bytes(), &report) == nil && report.Problems == 1; err == nil || out.Len() > 0 || isJSON != (output == "json") {
+			t.Errorf("%s: %v, %q, %q", output, err, &out, &log)
+		}
+	}
+	file := filepath.Join(dir, "cert.json")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var x *exitError
+	err = (&exportFlags{certificate: file}).verify(context.Background(), nil, &scriptFlags{logFormat: "text"}, dir, false, "text")
+	if !errors.As(err, &x) || x.code != exitUsage || !strings.Contains(err.Error(), "is empty: its export was refused") {
+		t.Error(err)
+	}
+}
