@@ -68,18 +68,21 @@ func TestExhibit(t *testing.T) {
 		return x
 	}
 	before := look()
-	if u := look().Against(before, "drill-1"); !u.Same || u.Ours || u.Values != 2 {
+	if u := look().Against(before, nil, "drill-1"); !u.Same || u.Ours || u.Bad() || u.Values != 2 {
 		t.Errorf("nothing happened: %+v", u)
 	}
 	write(t, f, "/t/b", "two")
+	if u := look().Against(before, nil, "drill-1"); u.Same || u.Bad() || u.Added != 1 || u.Unexplained != 1 {
+		t.Errorf("somebody added a file: %+v", u)
+	}
 	if err := f.Delete("/t/dt=1/a"); err != nil {
 		t.Fatal(err)
 	}
-	if u := look().Against(before, "drill-1"); u.Same || u.Ours || u.Added != 1 || u.Removed != 1 {
+	if u := look().Against(before, nil, "drill-1"); u.Same || u.Ours || !u.Bad() || u.Added != 1 || u.Removed != 1 || u.Harmed != 1 {
 		t.Errorf("others were at work: %+v", u)
 	}
 	write(t, f, "/t/x-drill-1-y", "three")
-	if u := look().Against(before, "drill-1"); !u.Ours {
+	if u := look().Against(before, nil, "drill-1"); !u.Ours {
 		t.Errorf("the drill's own name: %+v", u)
 	}
 }

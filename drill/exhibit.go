@@ -19,6 +19,10 @@ type Exhibit struct {
 	What string
 	// Values by name: a file's length and time, a partition's end, a group's offset.
 	Values map[string]string
+
+	// kind says what it is. For a table: its URI and the name of its success files; for checkpoints: the job; for a topic: the jobs that read it.
+	kind, uri, success, job string
+	readers                 []string
 }
 
 // Untouched says what became of an exhibit during the drill.
@@ -26,13 +30,34 @@ type Untouched struct {
 	What string `json:"what"`
 	// Values is how many were compared.
 	Values int `json:"values"`
-	// Same: nothing is other than before. Otherwise somebody else was at work, with examples; Ours: names of the drill's own were found.
-	Same     bool     `json:"same"`
-	Added    int      `json:"added,omitempty"`
-	Removed  int      `json:"removed,omitempty"`
-	Changed  int      `json:"changed,omitempty"`
-	Examples []string `json:"examples,omitempty"`
-	Ours     bool     `json:"touched_by_the_drill,omitempty"`
+	// Same: nothing is other than before. Otherwise there are examples; Ours: names of the drill's own were found.
+	Same    bool `json:"same"`
+	Added   int  `json:"added,omitempty"`
+	Removed int  `json:"removed,omitempty"`
+	Changed int  `json:"changed,omitempty"`
+	// Unexplained are those of Added, Removed and Changed that no job explains whose log went on meanwhile: by whom they are is not known. Harmed
+	// are those among them that were there before: Removed and Changed.
+	Unexplained int      `json:"unexplained,omitempty"`
+	Harmed      int      `json:"unexplained_removed_or_changed,omitempty"`
+	Examples    []string `json:"examples,omitempty"`
+	Ours        bool     `json:"touched_by_the_drill,omitempty"`
+}
+
+// Bad reports whether the drill touched it, or somebody of whom nothing is known changed what was there.
+func (u *Untouched) Bad() bool { return u.Ours || u.Harmed > 0 }
+
+// TreeOf looks at all names of a table.
+func TreeOf(ctx context.Context, stores fs.Resolver, t Table) (Exhibit, error) {
+	x, err := Tree(ctx, "table "+t.Name+" ("+t.URI+")", stores, t.URI)
+	x.kind, x.uri, x.success = ofTable, t.URI, t.Success
+	return x, err
+}
+
+// CheckpointsOf looks at all names of a job's checkpoints, in the folder with this URI.
+func CheckpointsOf(ctx context.Context, stores fs.Resolver, job, uri string) (Exhibit, error) {
+	x, err := Tree(ctx, "checkpoints of job "+job+" ("+uri+")", stores, uri)
+	x.kind, x.job = ofCheckpoints, job
+	return x, err
 }
 
 // Tree looks at all names below a folder. A folder that is not there has none.
@@ -67,16 +92,19 @@ func (x *Exhibit) tree(ctx context.Context, f fs.FS, dir, name string) error {
 	return ctx.Err()
 }
 
-// Topic looks at where a source stands; ok is false if it cannot be asked.
-func Topic(what string, src connector.Source, ctx connector.Context) (x Exhibit, ok bool, err error) {
+// endOf begins the names of the ends of splits.
+const endOf = "end of "
+
+// Topic looks at where a source of these jobs stands; ok is false if it cannot be asked.
+func Topic(what string, src connector.Source, ctx connector.Context, readers ...string) (x Exhibit, ok bool, err error) {
 	w, ok := src.(connector.Watched)
 	if !ok {
 		return x, false, nil
 	}
 	s, err := w.Stand(ctx)
-	x = Exhibit{What: what, Values: map[string]string{}}
+	x = Exhibit{What: what, Values: map[string]string{}, kind: ofTopic, readers: readers}
 	for split, o := range s.Ends {
-		x.Values["end of "+split] = fmt.Sprint(o)
+		x.Values[endOf+split] = fmt.Sprint(o)
 	}
 	if s.Group != "" {
 		x.What += ", group " + s.Group
@@ -90,28 +118,43 @@ func Topic(what string, src connector.Source, ctx connector.Context) (x Exhibit,
 // maxExamples bounds what is told of one exhibit.
 const maxExamples = 5
 
-// Against compares with how it was before. ours are texts that only names of the drill have.
-func (x Exhibit) Against(before Exhibit, ours ...string) Untouched {
+// Against compares with how it was before. ours are texts that only names of the drill have; others explain changes, nil: nothing does.
+func (x Exhibit) Against(before Exhibit, others *Others, ours ...string) Untouched {
 	u := Untouched{What: x.What, Values: len(x.Values)}
-	for _, n := range slices.Sorted(maps.Keys(x.Values)) {
+	names := maps.Clone(before.Values)
+	maps.Copy(names, x.Values)
+	var known []string
+	for _, n := range slices.Sorted(maps.Keys(names)) {
 		was, had := before.Values[n]
+		is, has := x.Values[n]
+		text := n + ": " + was + " -> " + is
 		switch {
 		case !had:
 			u.Added++
-			u.example(n + ": new")
-		case was != x.Values[n]:
+			text = n + ": new"
+		case !has:
+			u.Removed++
+			text = n + ": gone"
+		case was != is:
 			u.Changed++
-			u.example(n + ": " + was + " -> " + x.Values[n])
+		default:
+			continue
 		}
 		for _, o := range ours {
 			u.Ours = u.Ours || !had && strings.Contains(n, o)
 		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(before.Values)) {
-		if _, has := x.Values[n]; !has {
-			u.Removed++
-			u.example(n + ": gone")
+		if others.explains(&x, n, was, is) {
+			known = append(known, text)
+			continue
 		}
+		u.Unexplained++
+		if had {
+			u.Harmed++
+		}
+		u.example(text)
+	}
+	for _, text := range known { // behind what is not explained
+		u.example(text)
 	}
 	u.Same = u.Added+u.Removed+u.Changed == 0
 	return u

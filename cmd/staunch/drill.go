@@ -22,6 +22,7 @@ import (
 	"staunch/commit"
 	"staunch/config"
 	"staunch/connector"
+	"staunch/dataflow"
 	"staunch/drill"
 	"staunch/env"
 	"staunch/fs"
@@ -54,7 +55,8 @@ func drillCmd() *cobra.Command {
 			"that are false, late or missing, calls that are done twice or later, a file that another client deletes. The job is started again until it has\n" +
 			"ended; then all visible rows are held against the undisturbed run and the tables are audited.\n\n" +
 			"The user's tables, topics, consumer group and checkpoints are read only; at the end they are compared with how they were. No consumer group\n" +
-			"is used. Exit code 0: all held; 1: rows were lost or doubled, or a job did not come to its end; 2: the drill could not be run.",
+			"is used. Exit code 0: all held; 1: rows were lost or doubled, a job did not come to its end, or something of the user's is gone or other than it\n" +
+			"was and no running job explains it; 2: the drill could not be run.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
 	}
@@ -111,7 +113,7 @@ func (f *drillFlags) run(file string) error {
 	case err != nil:
 		return &exitError{exitUsage, fmt.Errorf("drill: %w", err)}
 	case bad > 0:
-		return &exitError{exitFailed, fmt.Errorf("drill: runs in which something was not as promised: %d", bad)}
+		return &exitError{exitFailed, fmt.Errorf("drill: runs in which something was not as promised, or things of yours that were changed: %d", bad)}
 	}
 	return nil
 }
@@ -179,9 +181,13 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 	}
 	bad = rep.Bad()
 	var untouched []drill.Untouched
+	others, err := drill.FindOthers(context.WithoutCancel(ctx), s.stores(), s.before, after)
+	if err != nil {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("whether other jobs run cannot be told, so that nothing is explained by them: %v", err))
+	}
 	for i := range after {
-		u := after[i].Against(s.before[i], s.name, account.Job8(s.name), path.Base(s.scratch))
-		if u.Ours {
+		u := after[i].Against(s.before[i], others, s.name, account.Job8(s.name), path.Base(s.scratch))
+		if u.Bad() {
 			bad++
 		}
 		untouched = append(untouched, u)
@@ -331,7 +337,7 @@ func (s *drillSetup) windows() error {
 // look sees everything of the user's that must stay as it is.
 func (s *drillSetup) look(ctx context.Context) (out []drill.Exhibit, err error) {
 	for _, t := range s.tables {
-		x, err := drill.Tree(ctx, "table "+t.Name+" ("+t.URI+")", s.stores(), t.URI)
+		x, err := drill.TreeOf(ctx, s.stores(), t)
 		if err != nil {
 			return nil, err
 		}
@@ -351,7 +357,7 @@ func (s *drillSetup) look(ctx context.Context) (out []drill.Exhibit, err error) 
 			return nil, err
 		}
 		at := fs.URI(store, path.Join(dir, commit.Escape(j.Name)))
-		x, err := drill.Tree(ctx, "checkpoints of job "+j.Name+" ("+at+")", s.stores(), at)
+		x, err := drill.CheckpointsOf(ctx, s.stores(), j.Name, at)
 		if err != nil {
 			return nil, err
 		}
@@ -361,7 +367,7 @@ func (s *drillSetup) look(ctx context.Context) (out []drill.Exhibit, err error) 
 				continue
 			}
 			seen[src.Name] = true
-			x, ok, err := drill.Topic(src.Describe, src.Source, s.context(1))
+			x, ok, err := drill.Topic(src.Describe, src.Source, s.context(1), s.readers(src.Name)...)
 			if err != nil {
 				return nil, err
 			}
@@ -371,6 +377,16 @@ func (s *drillSetup) look(ctx context.Context) (out []drill.Exhibit, err error) 
 		}
 	}
 	return out, nil
+}
+
+// readers are the jobs that read a source table.
+func (s *drillSetup) readers(table string) (jobs []string) {
+	for _, j := range s.script.Jobs() {
+		if !j.Select && slices.ContainsFunc(j.Graph.Sources, func(src dataflow.Source) bool { return src.Name == table }) {
+			jobs = append(jobs, j.Name)
+		}
+	}
+	return jobs
 }
 
 func defaultStateDir() string {
@@ -422,8 +438,15 @@ func (s *drillSetup) tellEnd(r *drill.Report, untouched []drill.Untouched) {
 			s.tell("TOUCHED  %s: names of the drill were found in it: %s", u.What, strings.Join(u.Examples, "; "))
 		case u.Same:
 			s.tell("untouched  %s: %s values as before", u.What, count(int64(u.Values)))
+		case u.Unexplained == 0:
+			s.tell("changed by a running job  %s: %d new, %d changed, %d gone: %s", u.What, u.Added, u.Changed, u.Removed, strings.Join(u.Examples, "; "))
 		default:
-			s.tell("changed by others  %s: %d new, %d changed, %d gone, nothing of it by the drill: %s", u.What, u.Added, u.Changed, u.Removed, strings.Join(u.Examples, "; "))
+			word := "changed"
+			if u.Harmed > 0 {
+				word = "CHANGED"
+			}
+			s.tell("%s, by whom is not known  %s: %d new, %d changed, %d gone, of which no running job explains %d: %s", word, u.What, u.Added, u.Changed, u.Removed, u.Unexplained,
+				strings.Join(u.Examples, "; "))
 		}
 	}
 	for _, n := range r.Notes {

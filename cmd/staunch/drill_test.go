@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,6 +187,90 @@ func TestDrill(t *testing.T) {
 	}
 	b.kept()
 	b.refused()
+	b.taken()
+}
+
+// taken: a file of the user's that goes away during a drill, and that no running job has removed, is told and is exit code 1.
+func (b *drillBed) taken() {
+	t := b.t
+	files, err := filepath.Glob(filepath.Join(b.dir, "lake", "k=1", "part-*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 6000 {
+			if scratch, _ := filepath.Glob(filepath.Join(b.dir, scratchPrefix+"*")); len(scratch) > 0 {
+				if err := os.Remove(files[0]); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		t.Error("no drill has begun")
+	}()
+	code, out, errs := b.run("drill", b.file, "--records", "100", "--steps", "append done", "--faults", "kill-after")
+	<-done
+	if want := "CHANGED, by whom is not known  table lake"; code != exitFailed || !strings.Contains(out, want) || !strings.Contains(out, filepath.Base(files[0])+": gone") {
+		t.Errorf("exit %d, want %q\n%s\n%s", code, want, out, errs)
+	}
+}
+
+// TestDrillBeside: what the real job does meanwhile is explained by its logs, and what happens to its files besides is not.
+func TestDrillBeside(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "numbers.sql")
+	sql := "SET 'pipeline.name' = 'real';\nSET 'execution.checkpointing.dir' = 'DIR/checkpoints';\nSET 'execution.checkpointing.interval' = '100 ms';\n" + ruleSQL
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(sql, "DIR", dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &drillSetup{drillFlags: &drillFlags{records: 500}, out: io.Discard}
+	s.logFormat = "text"
+	if err := s.plan(file); err != nil {
+		t.Fatal(err)
+	}
+	look := func() []drill.Exhibit {
+		x, err := s.look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	against := func(before, after []drill.Exhibit) (u drill.Untouched) {
+		others, err := drill.FindOthers(t.Context(), s.stores(), before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range after {
+			x := after[i].Against(before[i], others, s.name)
+			u.Added, u.Harmed, u.Unexplained = u.Added+x.Added, u.Harmed+x.Harmed, u.Unexplained+x.Unexplained
+			u.Examples = append(u.Examples, x.Examples...)
+		}
+		return u
+	}
+	before := look()
+	if out, err := exec.Command(demoBinary(t), "run", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	after := look()
+	if u := against(before, after); u.Added < 6 || u.Unexplained != 0 {
+		t.Errorf("the job ran: %+v", u)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "files", "k=*", "part-*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	if err := errors.Join(os.Remove(files[0]), os.WriteFile(files[1], []byte("other"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if u := against(after, look()); u.Harmed != 2 {
+		t.Errorf("one file is gone and another changed: %+v", u)
+	}
 }
 
 // kept: with --keep everything stays, and a table of the drill can be audited by hand.
@@ -242,16 +327,16 @@ func TestDrillTells(t *testing.T) {
 	s.tellRun(bad)
 	s.tellRun(&drill.Run{Verdict: drill.NotTried})
 	before := drill.Exhibit{Values: map[string]string{"a": "1"}}
-	u := drill.Exhibit{What: "table t", Values: map[string]string{"a": "1", "part-drill-1": "2"}}.Against(before, "drill-1")
-	o := drill.Exhibit{What: "table o", Values: map[string]string{"a": "2"}}.Against(before, "drill-1")
+	u := drill.Exhibit{What: "table t", Values: map[string]string{"a": "1", "part-drill-1": "2"}}.Against(before, nil, "drill-1")
+	o := drill.Exhibit{What: "table o", Values: map[string]string{"a": "2"}}.Against(before, nil, "drill-1")
 	s.tellEnd(&drill.Report{Runs: []*drill.Run{bad, {Verdict: drill.NotTried}}}, []drill.Untouched{u, o})
 	for _, want := range []string{"rename pending file (2 of 4) ", "97      3       0  LOST\n", "audit: file-missing", "the job's last words", "/lake/kept, /tmp/job.log", "TOUCHED  table t",
-		"changed by others  table o: 0 new, 1 changed, 0 gone", "2 runs in", "1 LOST", "1 not tried"} {
+		"CHANGED, by whom is not known  table o: 0 new, 1 changed, 0 gone, of which no running job explains 1: a: 1 -> 2", "2 runs in", "1 LOST", "1 not tried"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
-	for _, never := range []string{"no row was lost", "untouched"} {
+	for _, never := range []string{"no row was lost", "untouched", "by others", "nothing of it by the drill"} {
 		if strings.Contains(b.String(), never) {
 			t.Errorf("%q in:\n%s", never, b.String())
 		}
