@@ -269,13 +269,30 @@ func (x *Exported) disjoint(found func(Problem)) {
 	for _, j := range x.Jobs {
 		closes[j.Job] = j.AccountsClose
 	}
+	inserts := map[string]map[string]bool{}
+	for i := range x.Files {
+		if f := &x.Files[i]; f.Checkpoint > 0 {
+			if inserts[f.Job] == nil {
+				inserts[f.Job] = map[string]bool{}
+			}
+			inserts[f.Job][f.Insert] = true
+		}
+	}
+	insertOf := func(f *ExportedFile) string {
+		if f.Checkpoint == 0 && len(inserts[f.Job]) == 1 { // of an amend: it stands for files of this INSERT
+			for insert := range inserts[f.Job] {
+				return insert
+			}
+		}
+		return f.Insert
+	}
 	type owner struct{ job, split, insert string }
 	pieces := map[owner][]piece{}
 	for i := range x.Files {
 		f := &x.Files[i]
 		sum := int64(0)
 		for _, o := range f.Offsets {
-			k := owner{f.Job, o.Split, f.Insert}
+			k := owner{f.Job, o.Split, insertOf(f)}
 			for _, r := range o.Set.Runs {
 				pieces[k] = append(pieces[k], piece{r, i})
 			}

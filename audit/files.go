@@ -87,7 +87,7 @@ func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdi
 	}
 	x.exts[path.Ext(final)] = true
 	if n := j.past.mended.Removed[f.Final]; n > 0 {
-		return x.amended(j, c, f, final, n)
+		return x.amended(j, c, f, final, v, n)
 	}
 	e := j.expect(c, f)
 	at, s, err := final, seen{}, error(nil)

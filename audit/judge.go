@@ -58,6 +58,14 @@ type judge struct {
 	// backed are amended files that a rewind took back; unfinished: not all of those rewinds are carried out.
 	backed     map[string]bool
 	unfinished bool
+	// left are the files that amends take out, as entries before here name them, replaced the hashes of their replacements; by the final path in the log.
+	left     map[string]account.File
+	replaced map[string][]string
+	// doubts are what speaks against files that amends added, fresh those which the removed files were not under other names, with the number of the
+	// amend; counted are the added files that are there.
+	doubts  map[string]Problem
+	fresh   map[string]int64
+	counted map[string]bool
 	// older: a version without certificates wrote to the table before, or between.
 	older bool
 	// promise is what the job's own log says of the table, nil if it was not read.
@@ -244,6 +252,11 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 		j.promise.sees(c)
 	}
 	j.line = append(j.line, account.ChainEnd{Certificate: c.hash, Checkpoint: c.Checkpoint})
+	for i := range c.Files {
+		if f := &c.Files[i]; j.past.mended.Removed[f.Final] > 0 {
+			j.left[f.Final] = *f
+		}
+	}
 	if j.past.out[c.hash] {
 		return j.takenBack(c)
 	}

@@ -128,6 +128,9 @@ func (j *judge) tellLost(c *certificate) {
 
 // repair checks a repair entry by itself; its file is judged with the certificate's.
 func (j *judge) repair(e *log.Entry, r *account.Repair) {
+	if j.past.mended.Removed[r.Final] > 0 {
+		j.replaced[r.Final] = append(j.replaced[r.Final], r.SHA256)
+	}
 	stands := slices.ContainsFunc(j.line, func(c account.ChainEnd) bool { return c.Certificate == r.Certificate })
 	switch n := j.past.mended.Superseded[r.Certificate]; {
 	case n > 0 && n < e.N:
@@ -151,6 +154,7 @@ func (j *judge) now(p string) string {
 
 // amend checks an amend entry by itself and remembers what it put into the table.
 func (j *judge) amend(e *log.Entry, a *account.Amend) error {
+	j.doubt(e.N, a)
 	for _, p := range a.Removed {
 		if !j.holes && !j.named.has(j.now(p)) {
 			j.at(e, ChainBroken, doctored, "an amend takes out %s, which is no file of an entry before it", p)
@@ -187,7 +191,16 @@ func (j *judge) adopted(f *account.File) {
 }
 
 // amended judges a file that amend n took out of the table.
-func (x *files) amended(j *judge, c *certificate, f *account.File, final string, n int64) error {
+func (x *files) amended(j *judge, c *certificate, f *account.File, final string, v account.Verdict, n int64) error {
+	if v == account.Lost {
+		placed, err := x.placed(j, c, f)
+		if err != nil {
+			return err
+		}
+		if !placed { // an amend does not make a loss undone
+			x.lost(j, c, f, final)
+		}
+	}
 	if _, again := j.past.mended.Added[f.Final]; again {
 		return nil // judged with those that were added
 	}
@@ -200,6 +213,24 @@ func (x *files) amended(j *judge, c *certificate, f *account.File, final string,
 		return fmt.Errorf("look for %s: %w", final, err)
 	}
 	return nil
+}
+
+// placed reports whether a repair of f was finished: its staged replacement is not where it was.
+func (x *files) placed(j *judge, c *certificate, f *account.File) (bool, error) {
+	for _, p := range j.staged(c, f) {
+		at, ok := x.inside(f, p)
+		if !ok {
+			return true, nil
+		}
+		_, err := x.store.Stat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for %s: %w", at, err)
+		}
+	}
+	return false, nil
 }
 
 // added judges the files that amends put into the table.
@@ -225,6 +256,15 @@ func (j *judge) added() error {
 				continue
 			}
 		}
+		if Unseen(strings.TrimPrefix(at, j.files.root+"/")) {
+			j.rep.problem(Problem{Kind: FileOutside, What: "an amend added a file that readers of the table pass over, by its name: its rows are not in the table", Path: at,
+				Offsets: offsetsOf(f.Offsets), ToDo: "give it a name without '_' or '.' in front, and record that (staunch amend)"})
+		}
+		if d, ok := j.doubts[final]; ok {
+			d.Path = at
+			j.rep.problem(d)
+		}
+		j.counted[final] = true
 		j.files.export.file(j, nil, &f, at, seen{})
 		j.rep.Files++
 		j.rep.Bytes += f.Length

@@ -321,6 +321,56 @@ func TestAmendedAndRewound(t *testing.T) {
 	}
 }
 
+// substitute puts a file made of other's bytes in the place of f, and records that.
+func (l *lake) substitute(f, other account.File, change func([]byte) []byte, offsets []account.Offsets) {
+	l.t.Helper()
+	b, err := os.ReadFile(other.Final)
+	l.must(err)
+	b = change(b)
+	sum := sha256.Sum256(b)
+	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), "other.json"), Partition: f.Partition, Length: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Rows: other.Rows, Offsets: offsets}
+	l.must(os.Remove(f.Final))
+	l.must(os.WriteFile(a.Final, b, 0o666))
+	l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{f.Final}, Added: []account.File{a}, Who: "operator", Why: "x"}))
+	l.at(a.Final)
+}
+
+// TestAmendOfALoss: an amend does not make a loss undone, whether a repair of it was begun or not.
+func TestAmendOfALoss(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		l := standard(t, "json", 0)
+		h := l.punch(true)
+		if begun {
+			_, hash := l.newest()
+			rep := l.replacement(h, h.rows)
+			l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: rep.Staged, Length: rep.Length,
+				SHA256: rep.SHA256, Rows: rep.Rows}))
+		}
+		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{h.file.Final}, RowsRemoved: h.file.Rows, Who: "operator", Why: "x"}))
+		if r := l.audit(Options{}); len(r.Jobs[0].Losses) != 1 || r.Jobs[0].Losses[0].Path != h.file.Final {
+			t.Errorf("begun %v: %s", begun, text(r))
+		}
+	}
+}
+
+// TestAmendRenames: the same bytes under another name are no copy, and two rewritten files may share what two removed ones shared.
+func TestAmendRenames(t *testing.T) {
+	l := standard(t, "json", 2)
+	f := l.file(0, 1)
+	b, err := os.ReadFile(f.Final)
+	l.must(err)
+	a := f
+	a.Final, a.Insert, a.Attempt, a.Pending = filepath.Join(filepath.Dir(f.Final), "renamed.json"), "", "", ""
+	l.must(os.Rename(f.Final, a.Final))
+	l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{f.Final}, Added: []account.File{a}, Who: "operator", Why: "x"}))
+	l.places = nil
+	l.open()
+	l.checkpoints(2)
+	if r := l.audit(Options{}); r.Verdict != Clean || len(b) == 0 {
+		t.Error(text(r))
+	}
+}
+
 // mended are damages of repaired and amended tables.
 var mended = []damage{
 	{name: "replacement edited", do: func(l *lake) {
@@ -406,6 +456,30 @@ var mended = []damage{
 		l.rewind(3)
 		l.create(f.Final, b)
 	}, want: []Kind{FileSuperseded}},
+	{name: "copy of a live file in place of another", do: func(l *lake) {
+		l.substitute(l.file(0, 1), l.file(0, 0), func(b []byte) []byte { return b }, nil)
+	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}, says: "is a copy of"},
+	{name: "one of two files twice in place of both", do: func(l *lake) {
+		f, g := l.file(0, 1), l.file(0, 0)
+		b, err := os.ReadFile(f.Final)
+		l.must(err)
+		a := account.Amend{Removed: []string{f.Final, g.Final}, Who: "operator", Why: "x"}
+		for _, name := range []string{"a.json", "b.json"} {
+			x := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: f.Length, SHA256: f.SHA256, Rows: f.Rows}
+			l.must(os.WriteFile(x.Final, b, 0o666))
+			a.Added = append(a.Added, x)
+		}
+		l.must(os.Remove(f.Final))
+		l.must(os.Remove(g.Final))
+		l.put(l.nextNumber(), account.KindAmend, l.body(a))
+		l.at(a.Added[0].Final)
+	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}},
+	{name: "offsets of a live file in place of others", do: func(l *lake) {
+		l.substitute(l.file(0, 1), l.file(0, 0), turned, l.file(0, 0).Offsets)
+	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}, says: "did not hold"},
+	{name: "amend with a name that readers pass over", do: func(l *lake) {
+		l.at(l.amend(l.file(0, 1), "_rewritten.json").Final)
+	}, want: []Kind{FileOutside}, fast: []Kind{FileOutside}},
 	{name: "amend of an unknown file", do: func(l *lake) {
 		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{l.root + "/none.json"}, Why: "x"}))
 	}, want: []Kind{ChainBroken}},

@@ -107,7 +107,7 @@ func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	if len(t.logs) == 0 {
 		return t, errors.Join(t.noLog(), t.ends(e))
 	}
-	if err := t.walk(opts); err != nil {
+	if err := errors.Join(t.walk(opts), t.doubles()); err != nil {
 		return nil, err
 	}
 	if err := t.ends(e); err != nil {
@@ -151,7 +151,8 @@ func (t *table) job(name, dir string) error {
 		return err
 	}
 	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, next: map[key]int64{}, again: map[key]anew{},
-		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files, promise: t.promised(name)}
+		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files, promise: t.promised(name),
+		left: map[string]account.File{}, replaced: map[string][]string{}, doubts: map[string]Problem{}, fresh: map[string]int64{}, counted: map[string]bool{}}
 	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit, limit: before.last}
 	if err := errors.Join(h.read(), j.err); err != nil {
 		return err
@@ -274,14 +275,16 @@ func (t *table) copies(w *walker) error {
 // noLog reports a table that nothing can be proven of.
 func (t *table) noLog() error {
 	_, err := t.store.Stat(t.root)
-	what := "the folder has no log of Staunch (_staunch): nothing can be proven"
+	what, todo := "the folder has no log of Staunch (_staunch): nothing can be proven", "name the folder that a job writes to (option 'path' of its table)"
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		what = "the table's folder does not exist"
 	case err != nil:
 		return fmt.Errorf("look at %s: %w", t.root, err)
+	default:
+		todo += "; of a table that another tool writes, say where its rows have their offsets: --columns part,off, or --names connect"
 	}
-	t.rep.problem(Problem{Kind: NoLog, What: what, Path: t.root, ToDo: "name the folder that a job writes to (option 'path' of its table)"})
+	t.rep.problem(Problem{Kind: NoLog, What: what, Path: t.root, ToDo: todo})
 	return nil
 }
 

@@ -70,6 +70,10 @@ def decode_set(text):
     return runs
 
 
+def sets_of(f):
+    return [(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []]
+
+
 def size(runs):
     return sum(to - start for start, to in runs)
 
@@ -316,6 +320,7 @@ class Job:
         self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
         self.holes, self.repaired, self.amended_rows = False, [], 0
         self.amends, self.backed, self.unfinished = [], set(), False
+        self.gone, self.replaced, self.doubts, self.fresh, self.counted = {}, {}, {}, {}, set()
 
     def found(self, kind, what, **more):
         self.table.found(kind, what, job=self.name, **more)
@@ -369,8 +374,47 @@ class Job:
                     self.found('file-superseded', 'it stands for files that a rewind took back', path=self.now(final))
                 if final in whole:
                     continue
-            f = dict(f, sets=[(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []], foreign=True)
+            f = dict(f, sets=sets_of(f), foreign=True)
             self.files += self.check_file({'checkpoint': 0}, [f], self.now(final), self.now(final)) is not None
+            if os.path.lexists(self.now(final)):
+                self.counted.add(final)
+                rel = os.path.relpath(self.now(final), self.table.root).split('/')
+                if any(hidden(os.path.join(self.table.root, *rel[:i]), name) for i, name in enumerate(rel)):
+                    self.found('file-outside', 'an amend added a file that readers pass over', path=self.now(final))
+                if final in self.doubts:
+                    self.found('offsets-twice', self.doubts[final], path=self.now(final))
+
+    def doubt(self, n, removed, added):
+        """Notes which files of an amend hold offsets that the files they stand for did not hold as often, and which have other bytes than those."""
+        known = all(p in self.gone and self.gone[p].get('sha256') for p in removed)
+        count = {}
+        for p in removed:
+            for digest in [self.gone.get(p, {}).get('sha256')] + self.replaced.get(p, []):
+                count[digest] = count.get(digest, 0) - 1
+        for f in added:
+            count[f.get('sha256')] = count.get(f.get('sha256'), 0) + 1
+        held = {}
+        for by, files in ((-1, [self.gone[p] for p in removed] if known else []), (1, added)):
+            for f in files:
+                for split, runs in sets_of(f):
+                    held.setdefault(split, []).extend(e for a, b in runs for e in ((a, by), (b, -by)))
+        more = {}
+        for split, edges in held.items():
+            edges.sort()
+            level = 0
+            for (at, by), (then, _) in zip(edges, edges[1:]):
+                level += by
+                if level > 0 and at < then:
+                    more.setdefault(split, []).append((at, then))
+        for f in added:
+            self.doubts.pop(f['final'], None)
+            self.fresh.pop(f['final'], None)
+            if removed and f['length'] and count[f['sha256']] > 0:
+                self.fresh[f['final']] = n
+            if removed and known and any(a < hi and lo < b for split, runs in sets_of(f) for a, b in runs for lo, hi in more.get(split, [])):
+                self.doubts[f['final']] = 'it holds offsets that the files it stands for did not hold (amend, entry %d)' % n
+            if f['final'] in self.removed:
+                self.gone[f['final']] = f
 
     def voids(self):
         """Gives the files of amends that hold only, or also, rows which a rewind took back."""
@@ -416,6 +460,7 @@ class Job:
         if self.rewinding and not self.torn:
             self.found('order', 'a certificate before the rewind before it is carried out', entry=n)
         self.line.append((digest, c['checkpoint']))
+        self.gone.update((f['final'], f) for f in files if f['final'] in self.removed)
         if digest in self.out:
             return self.taken_back(n, c, digest, files)
         self.check_ranges(n, c)
@@ -580,6 +625,8 @@ class Job:
             self.open['accepted'].append(a.get('files'))
 
     def on_repair(self, n, r, digest):
+        if r['final'] in self.removed:
+            self.replaced.setdefault(r['final'], []).append(r['sha256'])
         out = self.out_at.get(r['certificate'])
         if out and out < n:
             self.found('order', 'a repair behind the rewind that takes its checkpoint back', entry=n)
@@ -589,6 +636,7 @@ class Job:
             self.found('chain-broken', 'a repair names a file that no certificate names', entry=n, path=r['final'])
 
     def on_amend(self, n, a, digest):
+        self.doubt(n, a['removed'] or [], a.get('added') or [])
         for p in a['removed'] or []:
             if not self.holes and self.now(p) not in self.table.named:
                 self.found('chain-broken', 'an amend takes out a file that no entry before it names', entry=n, path=p)
@@ -620,22 +668,20 @@ class Job:
             if final is None:
                 continue
             self.table.extensions.add(os.path.splitext(final)[1])
+            verdict = c['verdicts'][i] if i < len(c['verdicts']) else None
+            repairs = self.repairs.get((c['hash'], f['final']), [])
             if f['final'] in self.removed:
+                if verdict == 'lost' and all(os.path.lexists(self.table.inside(f, r['staged']) or '') for r in repairs):
+                    self.lost(c, f, final, repairs)  # an amend does not make a loss undone
                 if f['final'] not in self.added and os.path.lexists(final):
                     self.found('file-amended', 'taken out on purpose, and there', path=final, checkpoint=c['checkpoint'])
                 continue
-            verdict = c['verdicts'][i] if i < len(c['verdicts']) else None
             place = final if verdict in ('renamed', 'skipped') or verdict == 'lost' and os.path.lexists(final) else None
             if verdict not in ('renamed', 'skipped', 'lost'):
                 pending = self.table.inside(f, f['pending'])
                 place = next((p for p in (pending, final, pending, final) if p and os.path.lexists(p)), None)
-            repairs = self.repairs.get((c['hash'], f['final']), [])
             if place is None:
-                offsets = {split: show(runs) for split, runs in f['sets']}
-                accepted = any(not names or f['final'] in names for names in c['accepted'])
-                self.losses.append({'path': final, 'offsets': offsets, 'accepted': accepted, 'repair_begun': len(repairs) > 0})
-                if not accepted:
-                    self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
+                self.lost(c, f, final, repairs)
                 continue
             versions = [dict(f, length=r['length'], sha256=r['sha256'], rows=r['rows'], entry=r['entry']) for r in repairs] + [f]
             pending = self.table.inside(f, f['pending'])
@@ -645,6 +691,13 @@ class Job:
                 self.repaired.append({'path': final, 'entry': version['entry']})
             self.pending += self.at != final
             self.files += self.at == final
+
+    def lost(self, c, f, final, repairs):
+        offsets = {split: show(runs) for split, runs in f['sets']}
+        accepted = any(not names or f['final'] in names for names in c['accepted'])
+        self.losses.append({'path': final, 'offsets': offsets, 'accepted': accepted, 'repair_begun': len(repairs) > 0})
+        if not accepted:
+            self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
 
     def check_file(self, c, versions, path, final):
         """Gives the version of the file that stands in its place, or None and reports what is wrong."""
@@ -740,6 +793,7 @@ class Table:
             self.jobs.append(Job(self, name))
             self.jobs[-1].run()
         self.walk()
+        self.doubles()
         for i, a in enumerate(self.jobs):
             for b in self.jobs[i + 1:]:
                 if a.name in b.others or b.name in a.others:
@@ -750,6 +804,32 @@ class Table:
                         for j in (a, b))
                     if max(lo, lo2) < min(hi, hi2):
                         self.found('two-jobs', '%s and %s wrote %s %d..%d' % (a.name, b.name, split, max(lo, lo2), min(hi, hi2) - 1), split=split, path=self.root)
+
+    def doubles(self):
+        """Finds files of amends that have the bytes of another file which readers see."""
+        fresh = {}
+        for job in self.jobs:
+            for final, n in job.fresh.items():
+                if final in job.counted:
+                    fresh.setdefault(job.added[final]['sha256'], []).append((job, final, n))
+        told = set()
+
+        def see(digest, job, final, n=None):
+            for owner, copy, at in fresh.get(digest, []):
+                if copy != final and copy not in told and not (n is not None and owner is job and n > at):
+                    told.add(copy)
+                    owner.found('offsets-twice', 'it is a copy of %s (amend, entry %d)' % (final, at), path=owner.now(copy))
+
+        for job in self.jobs if fresh else ():
+            for final in job.counted:
+                see(job.added[final]['sha256'], job, final)
+            for (certificate, final), repairs in job.repairs.items():
+                for r in repairs if final not in job.removed and certificate not in job.out else ():
+                    see(r['sha256'], job, final, r['entry'])
+            for n, kind, body, digest in Log(job.folder, lambda *a, **k: None).entries():
+                for f in body.get('files') or [] if kind == 'certificate' and digest not in job.out else ():
+                    if f.get('final') not in job.removed:
+                        see(f.get('sha256'), job, f.get('final'), n)
 
     @staticmethod
     def bytes(path):
@@ -845,6 +925,10 @@ class Copy:
             if os.path.exists(self.root):
                 return
         closes = {j['job']: j['accounts_close'] for j in self.body['jobs'] or []}
+        inserts = {}
+        for f in self.body['files']:
+            if f.get('checkpoint'):
+                inserts.setdefault(f['job'], set()).add(f.get('insert', ''))
         named, extensions, runs = set(), set(), {}
         for f in self.body['files'] or []:
             path = os.path.join(self.root, f['name'])
@@ -858,8 +942,11 @@ class Copy:
                 self.files, self.rows = self.files + 1, self.rows + f['rows']
             if closes.get(f['job']) and f['sets'] and sum(size(r) for _, r in f['sets']) != f['rows']:
                 self.found('account-open', 'rows and offsets of a file differ in number', path=f['name'])
+            insert = f.get('insert', '')
+            if not f.get('checkpoint') and len(inserts.get(f['job'], ())) == 1:  # of an amend: it stands for files of this INSERT
+                insert = min(inserts[f['job']])
             for split, r in f['sets'] if closes.get(f['job']) else ():
-                runs.setdefault((f['job'], split, f.get('insert', '')), []).extend((a, b, f['name']) for a, b in r)
+                runs.setdefault((f['job'], split, insert), []).extend((a, b, f['name']) for a, b in r)
         for (_, split, _), list in runs.items():
             list.sort()
             for (_, end, _), (start, _, name) in zip(list, list[1:]):
