@@ -28,6 +28,9 @@ func (c *Recorded) Repairs(final string) []Repairing { return c.mended.Repairs(c
 // Amended is the number of the amend that took the file with this final path out of the table on purpose, 0 if none did.
 func (c *Recorded) Amended(final string) int64 { return c.mended.Removed[final] }
 
+// Mended is what the whole log says of files other than certificates'.
+func (c *Recorded) Mended() *Mended { return c.mended }
+
 // History visits the certificates of a job in the table at root from the oldest to the newest, those behind segments and superseded ones too, and
 // gives the claims. It is for those who look: nothing is judged, and nothing is written. An error of class Damage comes behind what could be read.
 func History(e env.Env, store fs.FS, root, job string, visit func(*Recorded) error) (claims []account.Claim, err error) {

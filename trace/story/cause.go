@@ -135,7 +135,7 @@ func (t *teller) cause(f *File) Cause {
 	c := Cause{File: f.Final, Pending: f.Pending, Rows: f.Rows, Offsets: f.Offsets}
 	l := t.lifeOf(f)
 	c.For = append(c.For, fmt.Sprintf("the file was created %s", stamp(l.created)))
-	if f.Checkpoint == 0 {
+	if f.Checkpoint == 0 && f.Amend == nil {
 		c.For = append(c.For, "no log of staunch names it: this is by the audit logs alone")
 	}
 	if !l.closed.IsZero() {

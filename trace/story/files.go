@@ -23,6 +23,7 @@ const (
 	Lost       State = "lost"       // a commit found it in neither place
 	Gone       State = "gone"       // it was visible and is not there any more
 	Superseded State = "superseded" // taken out by a rewind
+	Amended    State = "amended"    // taken out of the table on purpose
 	Uncertain  State = "uncertain"  // the store does not say
 )
 
@@ -51,6 +52,10 @@ type File struct {
 	Accepted bool `json:"accepted,omitempty"`
 	// Repairs of it that were begun, in order.
 	Repairs []Repair `json:"repairs,omitempty"`
+	// Amend took it out of the table on purpose, or, of a file that no certificate names, put it there.
+	Amend *Amend `json:"amend,omitempty"`
+	// Added: an amend put it there.
+	Added bool `json:"added,omitempty"`
 
 	file *account.File
 }
@@ -64,6 +69,87 @@ type Repair struct {
 	Time   time.Time `json:"time"`
 	Staged string    `json:"staged"`
 	Length int64     `json:"length"`
+}
+
+// Amend is an entry of a table's log by which files were taken out on purpose and others put there for them.
+type Amend struct {
+	Entry int64     `json:"entry"`
+	Who   string    `json:"who"`
+	Why   string    `json:"why,omitempty"`
+	Time  time.Time `json:"time"`
+	// Added are the files that it put there.
+	Added []string `json:"added,omitempty"`
+
+	// blind: of some of them it is not known which records they hold.
+	blind bool
+}
+
+func (a *Amend) String() string {
+	why := ""
+	if a.Why != "" {
+		why = " (" + a.Why + ")"
+	}
+	return fmt.Sprintf("entry %d of the table's log, by %s %s%s", a.Entry, a.Who, stamp(a.Time), why)
+}
+
+// amendOf is the amend with this number, nil if there is none.
+func amendOf(m *commit.Mended, n int64) *Amend {
+	for i := range m.Amends {
+		a := &m.Amends[i]
+		if n == 0 || a.N != n {
+			continue
+		}
+		out := &Amend{Entry: a.N, Who: a.Who, Why: a.Why, Time: a.Time}
+		for _, f := range a.Added {
+			out.Added = append(out.Added, f.Final)
+			out.blind = out.blind || len(f.Offsets) == 0 && f.Rows > 0
+		}
+		return out
+	}
+	return nil
+}
+
+// added gives the files that amends put there and that are asked for.
+func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
+	q := &t.Query
+	if q.Path == "" && q.Prefix == "" && q.Record == nil {
+		return nil
+	}
+	for i := range m.Amends {
+		a := &m.Amends[i]
+		for k := range a.Added {
+			f := &a.Added[k]
+			if !q.wants(nil, f) {
+				continue
+			}
+			x := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Final: f.Final, Partition: f.Partition, Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: a.Time,
+				Amend: amendOf(m, a.N), Added: true, Offsets: offsetsOf(f), file: f}
+			size, there, known := exists(tb.Store, f.Final)
+			switch n := m.Removed[f.Final]; {
+			case n > a.N:
+				x.State, x.Amend, x.Added = Amended, amendOf(m, n), false
+			case !known:
+				x.State = Uncertain
+			case there && size == f.Length:
+				x.State = Visible
+			default:
+				x.State = Gone
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func offsetsOf(f *account.File) map[string]string {
+	if len(f.Offsets) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, o := range f.Offsets {
+		out[o.Split] = o.Set.Text()
+	}
+	return out
 }
 
 // repaired tells whether what stands at the final place with this size is a replacement.
@@ -84,6 +170,9 @@ func (f *File) asked(q *Query) bool {
 	return f.missing() || f.State == Repaired && (q.Path != "" || q.Prefix != "" || q.Record != nil || q.Checkpoint != 0)
 }
 
+// told reports whether a checkpoint's answer lists the file besides counting it.
+func (f *File) told(q *Query) bool { return f.asked(q) || f.State == Amended }
+
 // missing reports whether the file is not where it should be.
 func (f *File) missing() bool { return f.State == Lost || f.State == Gone }
 
@@ -101,12 +190,7 @@ func fileOf(tb Table, c *commit.Recorded, i int) File {
 	for _, r := range c.Repairs(f.Final) {
 		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
 	}
-	if len(f.Offsets) > 0 {
-		out.Offsets = map[string]string{}
-		for _, o := range f.Offsets {
-			out.Offsets[o.Split] = o.Set.Text()
-		}
-	}
+	out.Offsets, out.Amend = offsetsOf(f), amendOf(c.Mended(), c.Amended(f.Final))
 	if c.Done != nil {
 		out.Done, out.DoneBy = c.Done.Time, c.Done.Epoch
 		if i < len(c.Done.Verdicts) {
@@ -134,6 +218,10 @@ func taskOf(p string) int {
 func (f *File) look(tb Table, c *commit.Recorded) {
 	if c.Superseded > 0 {
 		f.State = Superseded
+		return
+	}
+	if f.Amend != nil {
+		f.State = Amended
 		return
 	}
 	size, there, known := exists(tb.Store, f.Final)
@@ -205,7 +293,9 @@ func holds(f *account.File, r Record) bool {
 func (t *teller) table(tb Table) error {
 	q := &t.Query
 	where := newWhere(tb, q.Record)
+	var mended *commit.Mended
 	_, err := commit.History(t.Env, tb.Store, tb.Root, tb.Job, func(c *commit.Recorded) error {
+		mended = c.Mended()
 		where.certificate(c)
 		var mine []File
 		for i := range c.Files {
@@ -222,7 +312,7 @@ func (t *teller) table(tb Table) error {
 			} else {
 				f.State = Uncertain
 			}
-			if q.Path == "" && q.Prefix == "" && q.Record == nil && q.Checkpoint == 0 && f.State == Visible {
+			if q.Path == "" && q.Prefix == "" && q.Record == nil && q.Checkpoint == 0 && (f.State == Visible || f.State == Amended) {
 				continue
 			}
 			if !q.Since.IsZero() && !f.Done.IsZero() && f.Done.Before(q.Since) || !q.Until.IsZero() && f.Promised.After(q.Until) {
@@ -243,6 +333,11 @@ func (t *teller) table(tb Table) error {
 	}
 	if err != nil {
 		return fmt.Errorf("log of table %s: %w", tb.Root, err)
+	}
+	if mended != nil {
+		added := t.added(tb, mended)
+		where.files(added)
+		t.out.Files = append(t.out.Files, added...)
 	}
 	if q.Record != nil {
 		t.out.Found = append(t.out.Found, where.answer())

@@ -43,6 +43,8 @@ type Cell struct {
 	Gone    int `json:"gone,omitempty"`
 	// Repaired were lost and are written again.
 	Repaired int `json:"repaired,omitempty"`
+	// Amended were taken out of the table on purpose.
+	Amended int `json:"amended,omitempty"`
 }
 
 // String is "wrote nothing" for an empty cell.
@@ -51,7 +53,7 @@ func (c Cell) String() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{c.Lost, "LOST"}, {c.Gone, "GONE"}, {c.Repaired, "repaired"}, {c.Renamed, "renamed"}, {c.Skipped, "skipped"}, {c.Pending, "pending"}, {c.Created, "created"}} {
+	}{{c.Lost, "LOST"}, {c.Gone, "GONE"}, {c.Repaired, "repaired"}, {c.Amended, "amended"}, {c.Renamed, "renamed"}, {c.Skipped, "skipped"}, {c.Pending, "pending"}, {c.Created, "created"}} {
 		if x.n == 0 {
 			continue
 		}
@@ -93,6 +95,8 @@ func (t *teller) grid(tb Table, c *commit.Recorded, files []File) Grid {
 			x.Gone++
 		case f.State == Repaired:
 			x.Repaired++
+		case f.State == Amended:
+			x.Amended++
 		case f.Verdict == account.Skipped:
 			x.Skipped++
 		case f.Verdict == "" && f.State != Visible:

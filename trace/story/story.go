@@ -285,9 +285,12 @@ func (t *teller) collect() {
 	}
 	for i := range t.out.Files {
 		f := &t.out.Files[i]
-		add(f.Pending)
+		if f.Pending != "" { // an amend's file has but one name
+			add(f.Pending)
+			t.names[f.Pending] = f
+		}
 		add(f.Final)
-		t.names[f.Pending], t.names[f.Final] = f, f
+		t.names[f.Final] = f
 		for _, r := range f.Repairs {
 			add(r.Staged)
 			t.names[r.Staged] = f

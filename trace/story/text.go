@@ -132,7 +132,7 @@ func colourOf(s string) string {
 	switch {
 	case strings.HasPrefix(s, "LOST"), strings.HasPrefix(s, "GONE"), s == string(Lost), s == string(Gone):
 		return red
-	case strings.HasPrefix(s, "skipped"), strings.HasPrefix(s, "pending"), strings.HasPrefix(s, "superseded"), strings.HasPrefix(s, string(Repaired)), s == string(Uncertain):
+	case strings.HasPrefix(s, "skipped"), strings.HasPrefix(s, "pending"), strings.HasPrefix(s, "superseded"), strings.HasPrefix(s, string(Repaired)), strings.HasPrefix(s, string(Amended)), s == string(Uncertain):
 		return yellow
 	case strings.HasPrefix(s, "renamed"), s == string(Visible):
 		return green
@@ -185,7 +185,7 @@ func shortened(offsets string) string {
 const maxFiles = 40
 
 func (t *text) files() {
-	if len(t.s.Files) == 0 || t.s.Query.Checkpoint != 0 && !slices.ContainsFunc(t.s.Files, func(f File) bool { return f.asked(&t.s.Query) }) {
+	if len(t.s.Files) == 0 || t.s.Query.Checkpoint != 0 && !slices.ContainsFunc(t.s.Files, func(f File) bool { return f.told(&t.s.Query) }) {
 		return
 	}
 	for i := range t.s.Files {
@@ -194,7 +194,7 @@ func (t *text) files() {
 			fmt.Fprintf(t, "and %d more files\n", len(t.s.Files)-i)
 			break
 		}
-		if t.s.Query.Checkpoint != 0 && !f.asked(&t.s.Query) {
+		if t.s.Query.Checkpoint != 0 && !f.told(&t.s.Query) {
 			continue
 		}
 		state := string(f.State)
@@ -202,6 +202,23 @@ func (t *text) files() {
 			state = strings.ToUpper(state)
 		}
 		fmt.Fprintf(t, "%s %s\n", t.c(cmpColour(colourOf(string(f.State))), state), t.short(f.Final))
+		if f.Amend != nil {
+			what := "taken out of the table on purpose"
+			if f.Added {
+				what = "put there on purpose"
+			}
+			fmt.Fprintf(t, "  %s, %s\n", what, f.Amend)
+			for _, p := range f.Amend.Added[:min(len(f.Amend.Added), 3)] {
+				if !f.Added {
+					fmt.Fprintf(t, "  there is in its place %s\n", t.short(p))
+				}
+			}
+		}
+		if f.Added {
+			fmt.Fprintf(t, "  %d rows, %d bytes\n", f.Rows, f.Length)
+			t.offsets(f)
+			continue
+		}
 		if f.Checkpoint == 0 {
 			fmt.Fprintln(t, "  no certificate names it")
 			continue
@@ -214,9 +231,7 @@ func (t *text) files() {
 			fmt.Fprint(t, "; the loss was accepted")
 		}
 		fmt.Fprintf(t, "\n  written as %s\n", t.short(f.Pending))
-		for _, split := range slices.Sorted(maps.Keys(f.Offsets)) {
-			fmt.Fprintf(t, "  %s offsets %s\n", split, shortened(f.Offsets[split]))
-		}
+		t.offsets(f)
 		for _, r := range f.Repairs {
 			fmt.Fprintf(t, "  written again by %s %s, entry %d of the table's log", r.Who, stamp(r.Time), r.Entry)
 			if r.Why != "" {
@@ -226,6 +241,12 @@ func (t *text) files() {
 		}
 	}
 	fmt.Fprintln(t)
+}
+
+func (t *text) offsets(f *File) {
+	for _, split := range slices.Sorted(maps.Keys(f.Offsets)) {
+		fmt.Fprintf(t, "  %s offsets %s\n", split, shortened(f.Offsets[split]))
+	}
 }
 
 func (t *text) events() {

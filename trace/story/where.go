@@ -68,9 +68,13 @@ func (w *where) answer() Whereabouts {
 	if len(w.ranges) > 0 {
 		out.Range, out.Checkpoint = &w.ranges[0], w.ids[0]
 	}
-	var live []File
+	var live, amended []File
 	for _, f := range w.found {
-		if f.State != Superseded {
+		switch f.State {
+		case Superseded:
+		case Amended:
+			amended = append(amended, f)
+		default:
 			live = append(live, f)
 		}
 	}
@@ -82,6 +86,9 @@ func (w *where) answer() Whereabouts {
 		if len(live) > 1 {
 			out.Text += fmt.Sprintf("; and %d more files hold it", len(live)-1)
 		}
+	case len(amended) > 0:
+		f := amended[0]
+		out.File, out.State, out.Checkpoint, out.Text = &f, string(Amended), f.Checkpoint, fileText(&f)
 	case len(w.ranges) > 0:
 		out.State, out.Text = taken(w.ranges[0])
 	case len(w.found) > 0:
@@ -112,6 +119,15 @@ func fileText(f *File) string {
 		return "its file is lost: " + f.Final
 	case Gone:
 		return "its file was visible and is gone: " + f.Final
+	case Amended:
+		text := fmt.Sprintf("its file was taken out of the table on purpose, %s: %s", f.Amend, f.Final)
+		switch n := len(f.Amend.Added); {
+		case f.Amend.blind:
+			return text + fmt.Sprintf("; its row may be in one of the %d files that were put there for it, whose records are not known", n)
+		case n > 0:
+			return text + fmt.Sprintf("; none of the %d files that were put there for it has its row", n)
+		}
+		return text
 	}
 	return "it is in " + f.Final + ", which the store does not tell of now"
 }
