@@ -44,11 +44,35 @@ func parseConnect(name string) (n connectName, why string) {
 	return connectName{splitKey{parts[0], int32(v[0])}, v[1], v[2]}, ""
 }
 
-// connectRows takes a file's offsets from its name.
-func connectRows(file string, rows *fileRows) error {
-	n, why := parseConnect(path.Base(file))
+// atLeast is the length of the shortest file of a kind, by the end of its name: magic numbers, lengths and checksums.
+var atLeast = []struct {
+	ext  string
+	size int64
+}{{".parquet", 12}, {".gz", 18}, {".avro", 20}}
+
+// connectRows takes a file's offsets from its name. That it has the bytes of no row at all can be seen without opening it.
+func (a *auditor) connectRows(f found, rows *fileRows) error {
+	n, why := parseConnect(path.Base(f.path))
 	if why != "" {
 		return &nameError{why}
+	}
+	if f.info.Symlink { // its length is that of the link
+		r, err := a.store.Open(f.path)
+		if err != nil {
+			return err
+		}
+		f.info.Size = r.Size()
+		if err := r.Close(); err != nil {
+			return err
+		}
+	}
+	if f.info.Size == 0 {
+		return damagedf("its name says that it has %s, and it is empty", plural(n.last-n.first+1, "offset", "offsets"))
+	}
+	for _, e := range atLeast {
+		if strings.HasSuffix(strings.ToLower(f.path), e.ext) && f.info.Size < e.size {
+			return damagedf("its name says that it has %s, and it has %d bytes: no %s file is that short", plural(n.last-n.first+1, "offset", "offsets"), f.info.Size, e.ext)
+		}
 	}
 	s := rows.split(rows.topic([]byte(n.key.topic)), n.key.part)
 	s.rows += n.last - n.first + 1

@@ -113,6 +113,8 @@ type Report struct {
 	Between bool `json:"between"`
 	// By says where offsets were read: "columns part, off", "names".
 	By string `json:"by"`
+	// Names: no file was opened, what the verdict says is by names and lengths only.
+	Names bool `json:"names_only,omitempty"`
 	// Files that were read (with names: counted), their Bytes and Rows.
 	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`

@@ -86,7 +86,7 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	a := &auditor{ctx: ctx, env: e, store: store, root: root, opts: opts, seen: seen{}, splits: map[splitKey]*split{}, near: map[splitKey]map[int64]found{},
 		rep: &Report{Table: fs.URI(store, root), Time: e.Now().UTC(), Verdict: Clean, By: opts.Columns.String(), Splits: []*Split{}, Counts: map[Kind]int64{}}}
 	if opts.Names {
-		a.rep.By = "Kafka Connect's file names"
+		a.rep.By, a.rep.Names = "Kafka Connect's file names", true
 	}
 	switch info, err := store.Stat(root); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -255,7 +255,7 @@ func (a *auditor) open(f found, wanted func(first, last int64) bool) (*fileRows,
 	rows := newFileRows()
 	var err error
 	if a.opts.Names {
-		err = connectRows(f.path, rows)
+		err = a.connectRows(f, rows)
 	} else {
 		for range 3 { // a file that was changed while it was read is read again
 			rows = newFileRows()

@@ -554,17 +554,41 @@ func TestConnectNames(t *testing.T) {
 	x := newTable(t)
 	for _, n := range []string{"year=2026/events+0+0000000000+0000000099.parquet", "events+0+0000000100+0000000199.avro", "events+0+0000000250+0000000299.json.gz",
 		"events+1+0000000007+0000000007.parquet", "events+1+0000000008+0000000020.parquet", "events+1+0000000015+0000000030.parquet", "+tmp/events/x_tmp.parquet"} {
-		x.write(n, nil)
+		x.write(n, []byte("as many bytes as any file has"))
 	}
 	r := x.audit(Options{Names: true})
 	x.want(r, "gap events-0:200..249", "offsets-twice events+1+0000000008+0000000020.parquet events+1+0000000015+0000000030.parquet events-1:15..20")
 	if r.Hidden != 1 || r.Rows != 280 {
 		t.Errorf("%+v", r)
 	}
+	var b bytes.Buffer
+	if err := r.Text(&b); err != nil || !r.Names || !strings.Contains(b.String(), "problems, by names only: no file was opened\n") {
+		t.Error(err, b.String())
+	}
 	for _, n := range []string{"part-0-0", "events+0+0000000100.avro", "events+x+1+2.avro", "events+0+5+4.avro", "+0+1+2.avro", "events+0+1+2+3.avro", "events+5000000000+1+2.a", "events+0+1+99999999999999999999.a"} {
 		y := newTable(t)
-		y.write("events+0+0000000000+0000000099.parquet", nil)
+		y.write("events+0+0000000000+0000000099.parquet", []byte("PAR1........PAR1"))
 		y.write(n, nil)
 		y.want(y.audit(Options{Names: true}), "name-unknown "+n)
 	}
+}
+
+// TestConnectSizes: a file that is too short for any row does not have the offsets in its name.
+func TestConnectSizes(t *testing.T) {
+	for name, size := range map[string]int{"events+0+0000000100+0000000199.parquet": 0, "events+0+0000000100+0000000199.Parquet": 11, "events+0+0000000100+0000000199.avro": 0,
+		"events+0+0000000100+0000000199.json": 0, "events+0+0000000100+0000000199.json.gz": 17} {
+		x := newTable(t)
+		x.write("events+0+0000000000+0000000099.json", []byte("{}"))
+		x.write(name, make([]byte, size))
+		x.write("events+0+0000000200+0000000299.json", []byte("{}"))
+		x.want(x.audit(Options{Names: true}), "file-damaged "+name, "gap events-0:100..199")
+	}
+	x := newTable(t)
+	x.write("other/a", nil)
+	x.write("lake/events+0+0000000000+0000000099.json", []byte("{}"))
+	if err := os.Symlink(filepath.Join(x.root, "other/a"), filepath.Join(x.root, "lake/events+0+0000000100+0000000199.json")); err != nil {
+		t.Fatal(err)
+	}
+	x.root = filepath.Join(x.root, "lake")
+	x.want(x.audit(Options{Names: true}), "file-damaged events+0+0000000100+0000000199.json")
 }

@@ -22,6 +22,9 @@ func (r *Report) Text(out io.Writer) error {
 	if r.Verdict == Clean && r.Between {
 		fmt.Fprint(w, " between the first and the last offset of each partition")
 	}
+	if r.Names {
+		fmt.Fprint(w, ", by names only: no file was opened")
+	}
 	fmt.Fprintln(w)
 	fmt.Fprintf(w, "  offsets by %s: %s, %s bytes", r.By, plural(r.Files, "file", "files"), number(r.Bytes))
 	if r.Rows > 0 {
