@@ -633,7 +633,7 @@ func TestMovedTable(t *testing.T) {
 func TestNoLog(t *testing.T) {
 	l := newLake(t, "json", 0)
 	l.must(os.RemoveAll(l.root + "/_staunch"))
-	if r := l.audit(Options{}); r.Verdict != Wrong || !slices.Equal(kinds(r), []Kind{NoLog}) {
+	if r := l.audit(Options{}); r.Verdict != Wrong || !slices.Equal(kinds(r), []Kind{NoLog}) || !strings.Contains(text(r), "--columns part,off, or --names connect") {
 		t.Error(text(r))
 	}
 	l.must(os.RemoveAll(l.root))
