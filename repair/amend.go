@@ -151,9 +151,6 @@ func (a *amender) arguments() error {
 			case k > 0 && list[k-1] == p:
 				return fault.Userf("%s is named twice", p)
 			}
-			if i == 1 && !slices.ContainsFunc(w.Removed, func(r string) bool { return path.Dir(r) == path.Dir(p) }) {
-				return fault.Userf("%s lies in another partition than the removed files: rows stay in their partition", p)
-			}
 		}
 	}
 	return nil
@@ -192,6 +189,11 @@ func (a *amender) job() error {
 			a.name = x.job
 		case a.name != x.job:
 			return fault.Userf("%s was written by job '%s', and this amend is of job '%s'", p, x.job, a.name).WithHint("record one amend for each job")
+		}
+	}
+	for _, p := range a.w.Added {
+		if !slices.ContainsFunc(a.w.Removed, func(r string) bool { return path.Dir(r) == path.Dir(p) }) {
+			return fault.Userf("%s lies in another partition than the removed files: rows stay in their partition", p)
 		}
 	}
 	return nil

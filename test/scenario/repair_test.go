@@ -200,6 +200,8 @@ func TestAmend(t *testing.T) {
 	s.program("audit", s.path("lake")).exits(1).says("file-missing")
 	amend("--removed", rel(all[0]), "--added", "m=1/joined.json", "--why", "x").exits(2).says("rows more than the removed ones")
 	amend("--removed", "m=1/other.json", "--why", "x").exits(2).says("no certificate names")
+	amend("--removed", filepath.Base(all[0]), "--added", "m=1/joined.json", "--why", "x").exits(2).says("no certificate names", "by the paths that staunch audit shows")
+	amend("--removed", rel(all[0]), "--added", "m=2/joined.json", "--why", "x").exits(2).says("another partition")
 	amend(both[:6]...).exits(2).says("a reason is needed")
 	amend(append(both, "--job", "other")...).exits(2).says("job 'other' has not written")
 	amend(append(both, "--dry-run")...).exits(0).says("would be recorded", "rows that went on purpose: 1")
