@@ -167,7 +167,9 @@ func (a *adopter) measureAll(list []audit.Unnamed, out *Adopted) error {
 		out.Rows += f.Rows
 		out.Bytes += f.Length
 		a.files = append(a.files, f)
-		a.bySHA[f.SHA256] = f.Final
+		if f.Length > 0 {
+			a.bySHA[f.SHA256] = f.Final
+		}
 	}
 	return nil
 }
@@ -178,29 +180,12 @@ func (a *adopter) twice(p, why string) error {
 
 // noCopies refuses files that are copies of those that the logs name.
 func (a *adopter) noCopies() error {
-	for _, job := range a.jobs {
-		m, err := commit.ReadMended(a.env, a.store, a.root, job)
-		if err != nil {
-			return err
+	return originals(a.env, a.store, a.root, a.jobs, func(final, sum string) error {
+		if p := a.bySHA[sum]; p != "" {
+			return a.twice(p, "it is a copy of "+final)
 		}
-		for final, f := range m.Added {
-			if p := a.bySHA[f.SHA256]; p != "" && f.Length > 0 {
-				return a.twice(p, "it is a copy of "+final)
-			}
-		}
-		_, err = commit.History(a.env, a.store, a.root, job, func(c *commit.Recorded) error {
-			for i := range c.Files {
-				if p := a.bySHA[c.Files[i].SHA256]; p != "" && c.Files[i].Length > 0 {
-					return a.twice(p, "it is a copy of "+c.Files[i].Final)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Text writes what was adopted for people.

@@ -67,6 +67,18 @@ func (o *old) write(name, text string) string {
 // commit is one checkpoint of the job, with one file of two rows.
 func (o *old) commit() account.File {
 	o.t.Helper()
+	f := o.next()
+	run := f.Offsets[0].Set.Runs[0]
+	res, err := o.table.Commit(account.Certificate{LogID: "l", Job: "orders", Epoch: 1, Checkpoint: o.id, Complete: fmt.Sprint(o.id), Files: []account.File{f}, AccountsClose: true,
+		Ranges: []account.Range{{Split: "e-0", Insert: "1", From: run.From, To: run.To}}}, o.end)
+	o.must(err)
+	o.end = res.Certificate
+	return f
+}
+
+// next is the file of the next checkpoint, which is pending.
+func (o *old) next() account.File {
+	o.t.Helper()
 	from := int64(o.id) * 2
 	o.id++
 	text := fmt.Sprintf("{\"id\":%d}\n{\"id\":%d}\n", 100+from, 101+from)
@@ -75,10 +87,6 @@ func (o *old) commit() account.File {
 	f := account.File{Final: filepath.Join(o.root, "dt=2026-01-02", name), Partition: "dt=2026-01-02", Length: int64(len(text)), SHA256: hex.EncodeToString(sum[:]), Rows: 2, Attempt: "1.0",
 		Insert: "1", Offsets: []account.Offsets{{Split: "e-0", Set: account.Set{Runs: []account.Run{{From: from, To: from + 2}}}}}}
 	f.Pending = o.write(fmt.Sprintf("_DUMP_TEMPORARY/cp-%d/task-0/%s.pending", o.id, name), text)
-	res, err := o.table.Commit(account.Certificate{LogID: "l", Job: "orders", Epoch: 1, Checkpoint: o.id, Complete: fmt.Sprint(o.id), Files: []account.File{f}, AccountsClose: true,
-		Ranges: []account.Range{{Split: "e-0", Insert: "1", From: from, To: from + 2}}}, o.end)
-	o.must(err)
-	o.end = res.Certificate
 	return f
 }
 

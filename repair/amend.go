@@ -71,7 +71,10 @@ func Amend(ctx context.Context, e env.Env, store fs.FS, root string, w Rewrite, 
 		entry.RowsRemoved -= f.Rows
 	}
 	for _, p := range w.Removed {
-		entry.RowsRemoved += a.found[p].rows
+		entry.RowsRemoved += a.found[p].Rows
+	}
+	if err := a.noCopies(entry.Added); err != nil {
+		return nil, err
 	}
 	r := commit.OpenRepair(e, store, a.root, a.name, commit.Variant{}, log)
 	out := &Rewritten{Job: a.name, Table: fs.URI(store, a.root), DryRun: w.DryRun, Removed: []Part{}, Added: []Part{}}
@@ -114,18 +117,18 @@ type amender struct {
 	root  string
 	w     *Rewrite
 	name  string // of the job
+	jobs  []string
 	// found are the files of the rewrite that a certificate names, by final path.
 	found map[string]*named
 }
 
 // named is what a certificate says of a file.
 type named struct {
-	rows        int64
-	length      int64
+	account.File
 	certificate string
 	checkpoint  account.CheckpointID
 	job         string
-	// lost: it was lost, and no repair brought it back; open: its checkpoint is not done.
+	// lost: neither place had it when its checkpoint was done; open: its checkpoint is not done.
 	lost, open bool
 }
 
@@ -146,8 +149,8 @@ func (a *amender) arguments() error {
 			switch {
 			case path.Clean(p) != p || !ok:
 				return fault.Userf("%s is not below the table %s", p, a.root)
-			case strings.HasPrefix(rel, "_"):
-				return fault.Userf("%s is no data file of the table", p)
+			case strings.HasPrefix(rel, "_staunch/") || i == 1 && audit.Unseen(rel):
+				return fault.Userf("%s is no data file of the table: readers pass over names that begin with '_' or '.'", p)
 			case k > 0 && list[k-1] == p:
 				return fault.Userf("%s is named twice", p)
 			}
@@ -165,12 +168,12 @@ func (a *amender) job() error {
 		}
 		return err
 	}
-	var jobs []string
 	for _, d := range dirs {
 		if job, ok := commit.Unescape(d.Name); ok && d.Dir {
-			jobs = append(jobs, job)
+			a.jobs = append(a.jobs, job)
 		}
 	}
+	jobs := a.jobs
 	if a.w.Job != "" && !slices.Contains(jobs, a.w.Job) {
 		return fault.Userf("job '%s' has not written to %s; there are %s", a.w.Job, a.root, strings.Join(jobs, ", "))
 	}
@@ -218,8 +221,8 @@ func (a *amender) read(job string) error {
 			if !asked[f.Final] {
 				continue
 			}
-			x := &named{rows: f.Rows, length: f.Length, certificate: c.Hash, checkpoint: c.Checkpoint, job: job, open: c.Done == nil}
-			x.lost = c.Done != nil && i < len(c.Done.Verdicts) && c.Done.Verdicts[i] == account.Lost && len(c.Repairs(f.Final)) == 0
+			x := &named{File: *f, certificate: c.Hash, checkpoint: c.Checkpoint, job: job, open: c.Done == nil}
+			x.lost = c.Done != nil && i < len(c.Done.Verdicts) && c.Done.Verdicts[i] == account.Lost
 			a.found[f.Final] = x
 		}
 		return nil
@@ -229,7 +232,7 @@ func (a *amender) read(job string) error {
 	}
 	for p, f := range m.Added {
 		if asked[p] {
-			a.found[p] = &named{rows: f.Rows, length: f.Length, job: job}
+			a.found[p] = &named{File: f, job: job}
 		}
 	}
 	return nil
@@ -237,6 +240,9 @@ func (a *amender) read(job string) error {
 
 // measure says what an added file is.
 func (a *amender) measure(p string) (account.File, error) {
+	if ext := path.Ext(p); !slices.ContainsFunc(a.w.Removed, func(r string) bool { return path.Ext(r) == ext }) {
+		return account.File{}, fault.Userf("%s: the removed files are %s files, and readers of the table look for those", p, path.Ext(a.w.Removed[0]))
+	}
 	m, err := audit.Measure(a.ctx, a.store, p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return account.File{}, fault.Userf("the added file %s is not there", p)
@@ -280,8 +286,10 @@ func (a *amender) may(m *commit.Mended, entry *account.Amend, out *Rewritten) er
 			return fault.Userf("%s is of checkpoint %d, which a rewind took back (entry %d)", p, x.checkpoint, m.Superseded[x.certificate])
 		case x.open:
 			return fault.Userf("%s is of checkpoint %d, which is still being committed", p, x.checkpoint).WithHint("record the amend when that checkpoint is done")
-		case x.lost:
-			return fault.Userf("%s is lost: there was nothing to rewrite", p).WithHint("repair it (staunch audit FILE.sql --repair), or note the loss (--accept-lost)")
+		case !again:
+			if err := a.whole(m, x); err != nil {
+				return err
+			}
 		}
 		if !rewritten {
 			_, err := a.store.Stat(p)
@@ -292,7 +300,7 @@ func (a *amender) may(m *commit.Mended, entry *account.Amend, out *Rewritten) er
 				return fmt.Errorf("look for %s: %w", p, err)
 			}
 		}
-		out.Removed = append(out.Removed, Part{Path: p, Rows: x.rows, Length: x.length})
+		out.Removed = append(out.Removed, Part{Path: p, Rows: x.Rows, Length: x.Length})
 	}
 	for i := range entry.Added {
 		f := &entry.Added[i]
@@ -301,8 +309,131 @@ func (a *amender) may(m *commit.Mended, entry *account.Amend, out *Rewritten) er
 		}
 		out.Added = append(out.Added, Part{Path: f.Final, Rows: f.Rows, Length: f.Length, SHA256: f.SHA256})
 	}
+	if err := a.surplus(entry); err != nil {
+		return err
+	}
 	if out.RowsRemoved = entry.RowsRemoved; out.RowsRemoved < 0 {
 		return fault.Userf("the added files have %d rows more than the removed ones: rows would be there twice", -out.RowsRemoved).WithHint("name every file whose rows are in the added ones with --removed")
+	}
+	return nil
+}
+
+// whole refuses a file that was lost and that nothing brought back, and one whose repair is under way. A staged replacement stays where it is until it
+// goes to its place, or until something else stands there.
+func (a *amender) whole(m *commit.Mended, x *named) error {
+	repairs := m.Repairs(x.certificate, x.Final)
+	for i := range repairs {
+		_, err := a.store.Stat(repairs[i].Staged)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went to its place
+		}
+		if err != nil {
+			return fmt.Errorf("look for %s: %w", repairs[i].Staged, err)
+		}
+	}
+	switch {
+	case len(repairs) > 0:
+		r := repairs[len(repairs)-1]
+		return fault.Userf("%s is being repaired (entry %d of the table's log), and its replacement %s is not in its place", x.Final, r.N, r.Staged).
+			WithHint("run the repair again (staunch audit FILE.sql --repair), then record the rewrite")
+	case x.lost:
+		return fault.Userf("%s is lost: there was nothing to rewrite", x.Final).WithHint("repair it (staunch audit FILE.sql --repair), or note the loss (--accept-lost)")
+	}
+	return nil
+}
+
+// surplus refuses added files with offsets that the removed ones did not hold as often: they hold rows of other files.
+func (a *amender) surplus(entry *account.Amend) error {
+	var removed []account.File
+	for _, p := range entry.Removed {
+		if removed = append(removed, a.found[p].File); a.found[p].SHA256 == "" {
+			return nil // a version that recorded no files wrote it
+		}
+	}
+	for _, s := range audit.FindSurplus(removed, entry.Added) {
+		return fault.Userf("%s holds offsets %s of %s, which the removed files did not hold, or another added file holds too: their rows would be there twice", entry.Added[s.File].Final,
+			s.Set, s.Split).WithHint("name every file whose rows are in the added ones with --removed; if it is a copy of another file, move it out of the table")
+	}
+	return nil
+}
+
+// noCopies refuses added files that are copies of each other, or of files that the logs name and that are not among the removed ones.
+func (a *amender) noCopies(added []account.File) error {
+	count, sums := map[string]int{}, map[string]string{}
+	for i := range added {
+		if f := &added[i]; f.Length > 0 {
+			count[f.SHA256]++
+			sums[f.SHA256] = f.Final
+		}
+	}
+	removed := map[string]bool{}
+	for _, p := range a.w.Removed {
+		removed[p] = true
+	}
+	type original struct {
+		final string
+		old   bool
+	}
+	of := map[string]original{}
+	err := originals(a.env, a.store, a.root, a.jobs, func(final, sum string) error {
+		switch n := count[sum]; {
+		case removed[final]:
+			if n > 0 {
+				count[sum]-- // renamed
+			}
+		case n > 0 && final != sums[sum] && !of[sum].old:
+			of[sum] = original{final, true}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range added {
+		f := &added[i]
+		switch o := of[f.SHA256]; {
+		case count[f.SHA256] <= 0: // one of the removed files under another name, or an empty one
+		case o.old:
+			return fault.Userf("%s is a copy of %s, which is not among the removed files: its rows would be there twice", f.Final, o.final).
+				WithHint("name the file that has the removed ones' rows, and move the copy out of the table")
+		case sums[f.SHA256] != f.Final:
+			return fault.Userf("%s is a copy of %s: its rows would be there twice", f.Final, sums[f.SHA256]).WithHint("move one of them out of the table")
+		}
+	}
+	return nil
+}
+
+// originals visits all files that the logs name, with the SHA-256 of each: of certificates, of repairs and of amends.
+func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(final, sum string) error) error {
+	for _, job := range jobs {
+		m, err := commit.ReadMended(e, store, root, job)
+		if err != nil {
+			return err
+		}
+		for _, f := range m.Added {
+			if err := visit(f.Final, f.SHA256); err != nil {
+				return err
+			}
+		}
+		m.Each(func(r commit.Repairing) {
+			if err == nil {
+				err = visit(r.Final, r.SHA256)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		_, err = commit.History(e, store, root, job, func(c *commit.Recorded) error {
+			for i := range c.Files {
+				if err := visit(c.Files[i].Final, c.Files[i].SHA256); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -111,7 +111,13 @@ INSERT INTO lake SELECT n, UPPER(v), MOD(n, 3) FROM src WHERE MOD(n, 10) <> 9;
 // newBench starts a broker with the topic, which has so many partitions; settings are pairs of a topic's settings.
 func newBench(t *testing.T, partitions int32, sql string, settings ...string) *bench {
 	t.Helper()
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1))
+	return newBenchOn(t, partitions, sql, nil, settings...)
+}
+
+// newBenchOn starts the broker with more options.
+func newBenchOn(t *testing.T, partitions int32, sql string, opts []kfake.Opt, settings ...string) *bench {
+	t.Helper()
+	fake, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
 	if err != nil {
 		t.Fatal(err)
 	}

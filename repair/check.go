@@ -92,7 +92,8 @@ func (f *lostFile) findOrigins() bool {
 		case i < 0:
 			return f.refuse(takeIt, "the certificate's accounts of %s do not cover the file's offsets %d to %d (staunch audit tells more)", o.Split, first, end-1)
 		case f.Certificate.Ranges[i].Origin == "":
-			return f.refuse(takeIt, "the certificate was written by a version that did not record which topic the offsets of %s number: the topic may be another one by now", o.Split)
+			return f.refuse(takeIt, "the certificate does not say which topic the offsets of %s number: the cluster gave topics no ids (Kafka before 2.8), or the version that wrote it did not record them; "+
+				"the topic may be another one by now", o.Split)
 		}
 		f.origins[o.Split] = f.Certificate.Ranges[i].Origin
 	}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"staunch/repair"
 )
@@ -271,4 +273,24 @@ func logEntries(t *testing.T, b *bench) int {
 		t.Fatal(err)
 	}
 	return len(list)
+}
+
+// TestNoTopicIDs: on a cluster that gives topics no ids the topic may be another one by now: nothing is written from it.
+func TestNoTopicIDs(t *testing.T) {
+	b := newBenchOn(t, 3, numbers, []kfake.Opt{kfake.MaxVersions(kversion.V2_7_0())})
+	b.fill(3, 0, 90)
+	b.loses("json", everything)
+	if _, err := b.adm.DeleteTopics(context.Background(), "in"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.adm.CreateTopic(context.Background(), 3, 1, nil, "in"); err != nil {
+		t.Fatal(err)
+	}
+	b.connect()
+	b.fill(3, 1000, 1090)
+	r := b.repair("json", repair.Order{})
+	want(t, r, len(b.stolen), repair.Refused)
+	if len(r.Files) == 0 || !strings.Contains(r.Files[0].Reason, "gave topics no ids") {
+		t.Errorf("%+v", r.Files)
+	}
 }

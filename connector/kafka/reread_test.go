@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"staunch/connector"
 	"staunch/connector/connectortest"
@@ -78,8 +80,18 @@ func TestRereadOtherTopic(t *testing.T) {
 	b.fill("in", 0, 0, 10)
 	wantError(t, failure(t, again(t, s, "in-0", origin, 2, 4)), fault.Lost, "created again")
 	ctx, _, _ := connectortest.NewContext(nil)
-	for _, c := range []struct{ split, origin, want string }{{"in", origin, "no partition"}, {"other-0", origin, "'other'"}, {"in-0", "", "which topic"}} {
+	for _, c := range []struct{ split, origin, want string }{{"in", origin, "no partition"}, {"other-0", origin, "'other'"}, {"in-0", "", "which topic"}, {"in-0", originPrefix, "gave topic 'in' no id"}} {
 		_, err := s.Reread(ctx, c.split, c.origin, 0, 1)
 		wantError(t, err, fault.User, c.want)
+	}
+}
+
+// TestOriginWithoutIDs: where topics have no ids nothing says which topic offsets number, and nothing is read again.
+func TestOriginWithoutIDs(t *testing.T) {
+	b := newBroker(t, kfake.MaxVersions(kversion.V2_7_0()))
+	b.topic("in", 1)
+	b.fill("in", 0, 0, 10)
+	if origin := originOf(t, b.source(valueAndOffset, "topic", "in")); origin != "" {
+		t.Errorf("origin %q", origin)
 	}
 }
