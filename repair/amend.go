@@ -143,7 +143,7 @@ func (a *amender) arguments() error {
 	}
 	slices.Sort(w.Removed)
 	slices.Sort(w.Added)
-	for _, list := range [][]string{w.Removed, w.Added} {
+	for i, list := range [][]string{w.Removed, w.Added} {
 		for k, p := range list {
 			rel, ok := strings.CutPrefix(p, a.root+"/")
 			switch {
