@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +42,7 @@ type drillBed struct {
 	bin  string
 	dir  string
 	file string
+	cl   *kgo.Client
 	adm  *kadm.Client
 }
 
@@ -68,7 +71,7 @@ func newDrillBed(t *testing.T) *drillBed {
 			t.Fatal(err)
 		}
 	}
-	b := &drillBed{t: t, bin: demoBinary(t), dir: dir, file: filepath.Join(dir, "job.sql"), adm: kadm.NewClient(cl)}
+	b := &drillBed{t: t, bin: demoBinary(t), dir: dir, file: filepath.Join(dir, "job.sql"), cl: cl, adm: kadm.NewClient(cl)}
 	sql := strings.NewReplacer("DIR", dir, "BROKER", cluster.ListenAddrs()[0]).Replace(drillSQL)
 	bounded := filepath.Join(dir, "bounded.sql")
 	b.write(bounded, strings.NewReplacer("STARTUP", "earliest-offset", "BOUNDED", ", 'scan.bounded.mode' = 'latest-offset'").Replace(sql))
@@ -197,24 +200,101 @@ func (b *drillBed) taken() {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 6000 {
-			if scratch, _ := filepath.Glob(filepath.Join(b.dir, scratchPrefix+"*")); len(scratch) > 0 {
-				if err := os.Remove(files[0]); err != nil {
-					t.Error(err)
-				}
-				return
+	cmd := exec.CommandContext(t.Context(), b.bin, "drill", b.file, "--records", "100", "--steps", "append done", "--faults", "kill-after")
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	gone := false
+	for sc := bufio.NewScanner(pipe); sc.Scan(); fmt.Fprintln(&out, sc.Text()) {
+		if !gone && strings.HasPrefix(sc.Text(), "runs ") { // it has looked
+			if gone = true; os.Remove(files[0]) != nil {
+				t.Error("the file cannot be removed")
 			}
-			time.Sleep(5 * time.Millisecond)
 		}
-		t.Error("no drill has begun")
-	}()
-	code, out, errs := b.run("drill", b.file, "--records", "100", "--steps", "append done", "--faults", "kill-after")
-	<-done
-	if want := "CHANGED, by whom is not known  table lake"; code != exitFailed || !strings.Contains(out, want) || !strings.Contains(out, filepath.Base(files[0])+": gone") {
-		t.Errorf("exit %d, want %q\n%s\n%s", code, want, out, errs)
+	}
+	var x *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &x) {
+		t.Fatal(err)
+	}
+	want := "CHANGED, by whom is not known  table lake"
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(out.String(), want) || !strings.Contains(out.String(), filepath.Base(files[0])+": gone") {
+		t.Errorf("exit %d, want %q\n%s", code, want, &out)
+	}
+}
+
+// TestDrillBesideTheJob: the job that is drilled reads, commits, stops and starts again meanwhile: all that it changes is explained by its logs.
+func TestDrillBesideTheJob(t *testing.T) {
+	b := newDrillBed(t)
+	text, err := os.ReadFile(filepath.Join(b.dir, "bounded.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(b.dir, "live")
+	file := filepath.Join(dir, "live.sql")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.write(file, strings.NewReplacer(b.dir, dir, ", 'scan.bounded.mode' = 'latest-offset'", "").Replace(string(text)))
+	start := func() *exec.Cmd {
+		c := exec.Command(b.bin, "run", file)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	stop := func(c *exec.Cmd) {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait() // exit code 3
+	}
+	job := start()
+	t.Cleanup(func() { stop(job) })
+	produce := func() {
+		if err := b.cl.ProduceSync(t.Context(), &kgo.Record{Topic: "events", Value: []byte(`{"id":1,"k":1}`)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for seen := 0; seen < 3; { // so that it also renames and removes what was there before
+		produce()
+		files, err := filepath.Glob(filepath.Join(dir, "lake", "k=1", "part-*"))
+		if seen = len(files); err != nil || t.Context().Err() != nil {
+			t.Fatal(err, t.Context().Err())
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), b.bin, "drill", file, "--records", "400", "--steps", "rename pending file", "--faults", "kill-after,twice,late")
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	lines := 0
+	for sc := bufio.NewScanner(pipe); sc.Scan(); fmt.Fprintln(&out, sc.Text()) {
+		if lines++; lines%3 == 0 {
+			stop(job)
+			job = start()
+		}
+		produce()
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, &out, &errs)
+	}
+	for _, what := range []string{"table lake", "checkpoints of job live", "table events"} {
+		if !strings.Contains(out.String(), "changed by a running job  "+what) {
+			t.Errorf("nothing of the job is told of %s:\n%s", what, &out)
+		}
 	}
 }
 
