@@ -48,9 +48,10 @@ const (
 // SplitOffsets are offsets of one topic partition.
 type SplitOffsets struct {
 	Split string `json:"split"`
-	// Offsets as text, "0..99 120"; at most maxRuns runs.
+	// Offsets as text, "0..99 120"; at most maxRuns runs. More runs are behind them.
 	Offsets string `json:"offsets"`
 	Count   int64  `json:"count"`
+	More    int64  `json:"more_ranges,omitempty"`
 }
 
 // Problem is one finding.
@@ -136,8 +137,8 @@ type Report struct {
 const (
 	// maxListed bounds the problems of one kind that a report lists.
 	maxListed = 1000
-	// maxRuns bounds the runs of offsets that are written out.
-	maxRuns = 64
+	// maxRuns bounds the runs of offsets that are written out. People are shown fewer.
+	maxRuns = 10_000
 )
 
 func (r *Report) problem(p Problem) {
@@ -183,9 +184,5 @@ func (l *runList) add(from, to int64) {
 }
 
 func (l *runList) offsets(split string) SplitOffsets {
-	text := l.head.String()
-	if l.runs > maxRuns {
-		text += " and " + plural(l.runs-maxRuns, "more range", "more ranges")
-	}
-	return SplitOffsets{split, text, l.count}
+	return SplitOffsets{split, l.head.Text(), l.count, max(l.runs-maxRuns, 0)}
 }

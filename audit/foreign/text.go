@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"staunch/account"
 )
 
 // shown bounds the problems that people are shown of a report; --output json has more.
@@ -104,7 +106,12 @@ func (p *Problem) text(w io.Writer) {
 		fmt.Fprintf(w, "    file %s\n", f)
 	}
 	for _, o := range p.Offsets {
-		fmt.Fprintf(w, "    %s offsets %s (%s)\n", o.Split, o.Offsets, number(o.Count))
+		text := account.Shorten(o.Offsets)
+		if o.More > 0 {
+			head, _, _ := strings.Cut(text, " and ")
+			text = fmt.Sprintf("%s and %s more ranges", head, number(int64(strings.Count(o.Offsets, " ")-strings.Count(head, " "))+o.More))
+		}
+		fmt.Fprintf(w, "    %s offsets %s (%s)\n", o.Split, text, number(o.Count))
 	}
 	for i, n := range p.Neighbours {
 		if i == shownFiles {
