@@ -340,10 +340,18 @@ func TestLength(t *testing.T) {
 func TestNoForecast(t *testing.T) {
 	for _, change := range []func(*Facts){func(f *Facts) {
 		*source(f) = Source{Table: "events", Connector: "kafka", Watermark: true, IdleTimeout: time.Minute}
-	}, func(f *Facts) { settings(f).Bounded = true }} {
+	}, func(f *Facts) { settings(f).Bounded = true }, func(f *Facts) {
+		*source(f) = Source{Table: "events", Connector: "datagen", Watermark: true, IdleTimeout: time.Minute}
+		settings(f).Bounded = true
+	}} {
 		f := sound()
 		change(&f)
 		r := Judge(f)
+		for _, x := range r.Findings {
+			if fast := strings.Contains(x.Why, "as fast as it can"); x.Code == "no-forecast" && fast != (source(&f).Surveyed && settings(&f).Bounded) {
+				t.Errorf("%+v", x)
+			}
+		}
 		found := false
 		for _, x := range r.Findings {
 			found = found || x.Code == "no-forecast"

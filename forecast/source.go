@@ -28,6 +28,8 @@ const clockSlack = 10 * time.Minute
 func (j *judge) source(s *Source) {
 	what := "source " + s.Table
 	switch {
+	case j.f.Settings.Bounded && !s.Surveyed: // a generator keeps to its rows-per-second
+		j.add("no-forecast", Pass, what, "", "the job ends by itself, and it cannot be asked how much comes: there is no forecast of what the job does an hour")
 	case j.f.Settings.Bounded:
 		j.add("no-forecast", Pass, what, "", "the job ends by itself, as fast as it can: there is no forecast of what it does an hour")
 	case !s.Surveyed && !s.Away && s.Connector != "":
