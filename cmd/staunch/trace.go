@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"staunch/env"
 	"staunch/fault"
 	"staunch/fs"
+	"staunch/plan"
 	"staunch/trace"
 	"staunch/trace/story"
 )
@@ -49,7 +52,7 @@ func traceCmd() *cobra.Command {
 	}
 	f.add(c)
 	p := c.Flags()
-	p.StringVar(&f.q.Path, "path", "", "a file or folder: pending or final name, with what was done to it and to the folders above it")
+	p.StringVar(&f.q.Path, "path", "", "a file or folder: pending or final name, also as it is below the table or a file's name alone; with what was done to it and to the folders above it")
 	p.StringVar(&f.q.Prefix, "prefix", "", "everything whose path begins so")
 	p.Int64Var(&f.checkpoint, "checkpoint", 0, "a checkpoint: what each task wrote to each partition, and what became of it")
 	p.IntVar(&f.q.Task, "task", trace.NoTask, "one subtask only")
@@ -74,6 +77,9 @@ func (f *traceFlags) run(arg string, out *os.File) error {
 	if err := f.places(arg, &o); err != nil {
 		return err
 	}
+	if err := f.known(&o); err != nil {
+		return err
+	}
 	s, err := story.Tell(o)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +87,28 @@ func (f *traceFlags) run(arg string, out *os.File) error {
 		}
 		return &exitError{exitFailed, err}
 	}
-	return f.write(s, out)
+	if err := f.write(s, out); err != nil {
+		return err
+	}
+	if s.Nothing() {
+		return &exitError{exitFailed, errors.New("nothing that was read knows of what was asked for")}
+	}
+	return nil
+}
+
+// known refuses a job that is none of those that were found.
+func (f *traceFlags) known(o *story.Options) error {
+	have := map[string]bool{}
+	for _, j := range o.Jobs {
+		have[j.ID] = true
+	}
+	for _, t := range o.Tables {
+		have[t.Job] = true
+	}
+	if f.q.Job == "" || have[f.q.Job] || len(have) == 0 {
+		return nil
+	}
+	return &exitError{exitFailed, fmt.Errorf("there is no job %s here, but %s", f.q.Job, strings.Join(slices.Sorted(maps.Keys(have)), ", "))}
 }
 
 func (f *traceFlags) write(s *story.Story, out *os.File) error {
@@ -194,7 +221,13 @@ func (f *traceFlags) placesOfFile(file string, o *story.Options) error {
 		if err != nil {
 			return err
 		}
-		o.Jobs = append(o.Jobs, story.Job{ID: j.Name, Store: store, Folder: path.Join(dir, commit.Escape(j.Name))})
+		folder := path.Join(dir, commit.Escape(j.Name))
+		if _, err := store.Stat(folder); errors.Is(err, fs.ErrNotExist) { // a file of another name than that of the job's
+			if err := onlyOthers(j); err != nil {
+				return err
+			}
+		}
+		o.Jobs = append(o.Jobs, story.Job{ID: j.Name, Store: store, Folder: folder})
 		seen := map[string]bool{}
 		for _, sink := range j.Sinks {
 			if t, ok := sink.Sink.(connector.FileTable); ok && !seen[sink.Key] {
@@ -207,6 +240,36 @@ func (f *traceFlags) placesOfFile(file string, o *story.Options) error {
 		return &exitError{exitUsage, fmt.Errorf("%s has no job that keeps a trace", file)}
 	}
 	return nil
+}
+
+// onlyOthers refuses a job that has no log in its tables where others have.
+func onlyOthers(j *plan.Job) error {
+	table, others := "", []string(nil)
+	for _, sink := range j.Sinks {
+		t, ok := sink.Sink.(connector.FileTable)
+		if !ok {
+			continue
+		}
+		logs, err := t.Store().List(path.Join(t.Root(), "_staunch"))
+		if err != nil {
+			continue // none yet, or the story says it
+		}
+		for _, i := range logs {
+			id, ok := commit.Unescape(i.Name)
+			switch {
+			case !i.Dir || !ok:
+			case id == j.Name:
+				return nil
+			case !slices.Contains(others, id):
+				table, others = fs.URI(t.Store(), t.Root()), append(others, id)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	return &exitError{exitUsage, fmt.Errorf("table %s has no log of job %s, but of %s: name the job: -D pipeline.name='%s'", table, j.Name, strings.Join(others, ", "), others[0])}
 }
 
 // placesOf finds the jobs that wrote a table, or the job of a folder of checkpoints.

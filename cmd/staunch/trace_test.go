@@ -233,6 +233,34 @@ SELECT ts, ugi, ip FROM staunch.hdfs_audit WHERE cmd = 'delete' AND src LIKE '%%
 		}
 	}
 
+	// As the answers show it, below the table, and by its name alone.
+	for _, p := range []string{strings.TrimPrefix(victim.Final, k.dir+"/table/"), strings.TrimPrefix(victim.Pending, k.dir+"/table/"), filepath.Base(victim.Final), filepath.Base(victim.Pending)} {
+		if at := k.trace("--path", p); len(at.files) != 1 || at.files[0].Final != victim.Final || at.ops()["verdict"] != 1 {
+			t.Errorf("%s: %+v", p, at.files)
+		}
+	}
+	other := filepath.Join(k.dir, "numbers.old.sql")
+	if b, err := os.ReadFile(k.file); err != nil || os.WriteFile(other, b, 0o600) != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitFailed, "nothing that was read knows", []string{k.file, "--path", "part=1/none.json"}},
+		{exitFailed, "nothing that was read knows", []string{k.file, "--path", "/somewhere/else"}},
+		{exitFailed, "nothing that was read knows", []string{k.file, "--checkpoint", "999"}},
+		{exitFailed, "datagen-0, datagen-1", []string{k.file, "--record", "gen:1:7"}},
+		{exitFailed, "no job nobody here, but numbers", []string{k.file, "--job", "nobody"}},
+		{exitUsage, "has no log of job numbers.old, but of numbers: name the job: -D pipeline.name='numbers'", []string{other, "--checkpoint", id}},
+		{0, "LOST", []string{other, "--checkpoint", id, "-D", "pipeline.name=numbers"}},
+	} {
+		if out, code := k.run("", append([]string{"trace"}, c.args...)...); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%v: exit code %d\n%s", c.args, code, out)
+		}
+	}
+
 	// By the table's folder and by the job's, the same is found.
 	for _, place := range []string{filepath.Join(k.dir, "table"), filepath.Join(k.dir, "ck", "numbers")} {
 		if text, code := k.run("", "trace", place, "--checkpoint", id); code != 0 || !strings.Contains(text, "LOST") || !strings.Contains(text, "prepare") {

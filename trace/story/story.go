@@ -96,6 +96,10 @@ type teller struct {
 // Tell answers a query. Errors mean that something could not be read at all; what is damaged is in the notes.
 func Tell(o Options) (*Story, error) {
 	t := &teller{Options: o, out: &Story{Query: o.Query}, own: map[string]bool{}, set: map[string]bool{}, folders: map[string]bool{}, names: map[string]*File{}}
+	if err := t.whole(); err != nil {
+		return nil, err
+	}
+	t.out.Query = t.Query
 	if err := t.readTraces(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package story
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"staunch/account"
@@ -23,6 +25,9 @@ type Whereabouts struct {
 	Range      *account.Range       `json:"range,omitempty"`
 	Checkpoint account.CheckpointID `json:"checkpoint,omitempty"`
 	Text       string               `json:"text"`
+
+	// unheard: the table's log does not know the split.
+	unheard bool
 }
 
 // where looks for a record while a table's log goes by.
@@ -34,9 +39,16 @@ type where struct {
 	ids    []account.CheckpointID
 	// first and next bound what was consumed of the split, -1 if nothing was.
 	first, next int64
+	// splits are some that the log names.
+	splits map[string]bool
 }
 
-func newWhere(tb Table, r *Record) *where { return &where{tb: tb, want: r, first: -1, next: -1} }
+// maxSplits bounds how many splits are named where the one that was asked for is not known.
+const maxSplits = 8
+
+func newWhere(tb Table, r *Record) *where {
+	return &where{tb: tb, want: r, first: -1, next: -1, splits: map[string]bool{}}
+}
 
 func (w *where) certificate(c *commit.Recorded) {
 	if w.want == nil || c.Superseded > 0 {
@@ -44,6 +56,9 @@ func (w *where) certificate(c *commit.Recorded) {
 	}
 	for _, r := range c.Ranges {
 		if r.Split != w.want.Split {
+			if len(w.splits) < maxSplits {
+				w.splits[r.Split] = true
+			}
 			continue
 		}
 		if w.first < 0 || r.From < w.first {
@@ -96,9 +111,12 @@ func (w *where) answer() Whereabouts {
 		out.File, out.State = &f, string(Superseded)
 		out.Text = "its file was taken out of the table by a rewind, and it was not read again yet"
 	case w.first < 0:
-		out.State, out.Text = "unknown", "the table's log names no offset of "+w.want.Split
+		out.State, out.Text, out.unheard = "unknown", "the table's log names no offset of "+w.want.Split, true
+		if len(w.splits) > 0 {
+			out.Text += "; it names those of " + strings.Join(slices.Sorted(maps.Keys(w.splits)), ", ") + " (as --record has it, topic:partition:offset: a generator's topic is datagen)"
+		}
 	case w.want.Offset >= w.next:
-		out.State, out.Text = "not consumed", fmt.Sprintf("the newest checkpoint ends at offset %d of %s: the record comes with a later one", w.next, w.want.Split)
+		out.State, out.Text = "not consumed", fmt.Sprintf("the newest checkpoint ends at offset %d of %s: the record comes with a later one, if the topic still has it then", w.next, w.want.Split)
 	case w.want.Offset < w.first:
 		out.State, out.Text = "before the start", fmt.Sprintf("the job began at offset %d of %s", w.first, w.want.Split)
 	default:
