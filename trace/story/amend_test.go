@@ -35,6 +35,10 @@ func TestAmended(t *testing.T) {
 			func(*commit.Mended) error { return nil })
 		w.must(err)
 	}
+	adopted := put("before.json", "12")
+	r := commit.OpenRepair(w.env, w.store, root, job, commit.Variant{}, slog.New(slog.DiscardHandler))
+	_, err := r.Amend(account.Amend{Removed: []string{}, Added: []account.File{adopted}, Who: "anna@h2", Why: "it was there", Time: w.env.Now().UTC()}, func(*commit.Mended) error { return nil })
+	w.must(err)
 	says := func(s *Story, all ...string) {
 		t.Helper()
 		var text bytes.Buffer
@@ -58,6 +62,7 @@ func TestAmended(t *testing.T) {
 		t.Errorf("%+v", s.Files)
 	}
 	says(s, "put there on purpose, entry ", "9 rows, 4 bytes")
+	says(w.tell(Query{Path: "before.json"}), "visible dt=1/before.json", "it stood there before the job, and was taken in as it was, entry ", "9 rows, 2 bytes")
 	says(w.tell(Query{Checkpoint: 4608}), "amended", "taken out of the table on purpose")
 	for offset, want := range map[int64][]string{5: {"amended", "whose records are not known", "entry "}, 12: {"visible", "rewritten-2.json"}, 19: {"amended", "none of the 1 files"}} {
 		says(w.tell(Query{Record: &Record{Split: "orders-0", Offset: offset}}), want...)

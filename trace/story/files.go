@@ -79,6 +79,8 @@ type Amend struct {
 	Time  time.Time `json:"time"`
 	// Added are the files that it put there.
 	Added []string `json:"added,omitempty"`
+	// Adopted: it took out nothing, and its files had stood in the table before the job.
+	Adopted bool `json:"adopted,omitempty"`
 
 	// blind: of some of them it is not known which records they hold.
 	blind bool
@@ -94,12 +96,18 @@ func (a *Amend) String() string {
 
 // amendOf is the amend with this number, nil if there is none.
 func amendOf(m *commit.Mended, n int64) *Amend {
+	if n == 0 {
+		return nil
+	}
 	for i := range m.Amends {
 		a := &m.Amends[i]
-		if n == 0 || a.N != n {
+		if a.N != n {
 			continue
 		}
-		out := &Amend{Entry: a.N, Who: a.Who, Why: a.Why, Time: a.Time}
+		out := &Amend{Entry: a.N, Who: a.Who, Why: a.Why, Time: a.Time, Adopted: len(a.Removed) == 0}
+		if out.Adopted {
+			return out // its files may be all of the table
+		}
 		for _, f := range a.Added {
 			out.Added = append(out.Added, f.Final)
 			out.blind = out.blind || len(f.Offsets) == 0 && f.Rows > 0
@@ -117,14 +125,23 @@ func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
 	}
 	for i := range m.Amends {
 		a := &m.Amends[i]
+		by := amendOf(m, a.N)
 		for k := range a.Added {
 			f := &a.Added[k]
 			if !q.wants(nil, f) {
 				continue
 			}
+			if len(t.out.Files)+len(out) >= maxKept {
+				t.moreFiles++
+				continue
+			}
 			x := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Final: f.Final, Partition: f.Partition, Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: a.Time,
-				Amend: amendOf(m, a.N), Added: true, Offsets: offsetsOf(f), file: f}
-			size, there, known := exists(tb.Store, f.Final)
+				Amend: by, Added: true, Offsets: offsetsOf(f), file: f}
+			var size int64
+			var there, known bool
+			if len(t.out.Files)+len(out) < maxLooks {
+				size, there, known = exists(tb.Store, f.Final)
+			}
 			switch n := m.Removed[f.Final]; {
 			case n > a.N:
 				x.State, x.Amend, x.Added = Amended, amendOf(m, n), false

@@ -204,7 +204,10 @@ func (t *text) files() {
 		fmt.Fprintf(t, "%s %s\n", t.c(cmpColour(colourOf(string(f.State))), state), t.short(f.Final))
 		if f.Amend != nil {
 			what := "taken out of the table on purpose"
-			if f.Added {
+			switch {
+			case f.Added && f.Amend.Adopted:
+				what = "it stood there before the job, and was taken in as it was"
+			case f.Added:
 				what = "put there on purpose"
 			}
 			fmt.Fprintf(t, "  %s, %s\n", what, f.Amend)
