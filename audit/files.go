@@ -221,8 +221,8 @@ func (x *files) find(f *account.File, final string) (string, error) {
 func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 	l := Loss{Path: final, Checkpoint: c.Checkpoint, Rows: f.Rows, Offsets: offsetsOf(f.Offsets)}
 	for _, a := range c.accepted {
-		if a.Files != nil && !slices.Contains(a.Files, f.Final) {
-			continue // this one was not accepted
+		if (a.Files != nil || c.done == nil) && !slices.Contains(a.Files, f.Final) {
+			continue // this one was not accepted, or an earlier version's order did not say which were
 		}
 		l.Accepted = strings.TrimSpace(a.Who + " " + a.Time.UTC().Format("2006-01-02 15:04:05Z"))
 		if a.Who == "" {

@@ -409,6 +409,12 @@ var mended = []damage{
 		l.change(l.nth("accept", 0), func(b string) string { return strings.ReplaceAll(b, filepath.Base(h.file.Final), "another.json") })
 		l.at(h.file.Final)
 	}, want: []Kind{FileLost}, fast: []Kind{FileLost}},
+	{name: "accept of an earlier version before the checkpoint is done", do: func(l *lake) {
+		h := l.punch(false)
+		_, hash := l.newest()
+		l.put(l.nextNumber(), account.KindAccept, l.body(account.Accept{LogID: l.owner.LogID, Checkpoint: h.cert.Checkpoint, Certificate: hash, ID: "5-old"}))
+		l.at(h.file.Final)
+	}, want: []Kind{FileLost}, fast: []Kind{FileLost}},
 	{name: "repair of an unknown certificate", do: func(l *lake) {
 		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hashOf("x"), Final: l.file(0, 0).Final, Staged: "/x"}))
 	}, want: []Kind{ChainBroken}},

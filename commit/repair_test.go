@@ -262,13 +262,46 @@ func TestAcceptNamesFiles(t *testing.T) {
 		if fault.ClassOf(err) != fault.Lost || !strings.Contains(err.Error(), both) || both == first {
 			t.Fatalf("the second loss passed: %v", err)
 		}
-		// An entry of an earlier version names no files, and counts for all.
+		// An entry of an earlier version names no files: it does not count as long as the certificate is not done.
 		old := account.Accept{LogID: "l", Checkpoint: 2, Certificate: r.tb.state.Chain.Certificate, ID: "2-old"}
 		if err := r.tb.append(account.KindAccept, old, r.tb.stillOurs, log.Fenced); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := r.tb.Commit(r.cert, r.end); fault.ClassOf(err) != fault.Lost || !strings.Contains(err.Error(), both) {
+			t.Fatalf("an order that names no files let the loss pass: %v", err)
+		}
+		r.tb.owner.Accept = []string{both}
 		if res, err := r.tb.Commit(r.cert, r.end); err != nil || res.Counters.Lost != 2 {
 			t.Errorf("%+v, %v", res, err)
+		}
+		for _, c := range r.tb.state.Certificates {
+			if c.Accepted = []account.Accept{old}; c.Done != nil && c.Checkpoint == 2 && !c.AcceptedLoss(r.lost.Final) {
+				t.Error("it does not count for a certificate that is done")
+			}
+		}
+	})
+}
+
+// TestAcceptBesideRepair: the id that was given names two files, and one of them has been repaired when the job looks: the other one is accepted.
+func TestAcceptBesideRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := losing(t, false)
+		other := r.cert.Files[0]
+		if err := r.job.Delete(other.Final); err != nil {
+			t.Fatal(err)
+		}
+		r.tb.owner.Accept = []string{LossID(2, r.tb.state.Chain.Certificate, r.cert.Files)}
+		x := r.repairer("op", Variant{})
+		list, err := x.Lost()
+		if err != nil || len(list) != 2 {
+			t.Fatalf("lost: %+v, %v", list, err)
+		}
+		if _, err := x.Repair(list[1], r.stage(replacement), Order{Who: "op"}); err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.tb.Commit(r.cert, r.end)
+		if err != nil || res.Counters.Lost != 1 || r.holds() != replacement {
+			t.Errorf("%+v, %v, holds %q", res, err, r.holds())
 		}
 	})
 }

@@ -38,9 +38,10 @@ func (c *Certified) lost() (out []account.File) {
 	return out
 }
 
-// AcceptedLoss reports whether a person took note that the file with this final path is lost.
+// AcceptedLoss reports whether a person took note that the file with this final path is lost. An entry that names no files, of an earlier version,
+// counts for what was lost when the certificate was done, and for nothing before that: other files may have gone since.
 func (c *Certified) AcceptedLoss(final string) bool {
-	return slices.ContainsFunc(c.Accepted, func(a account.Accept) bool { return a.Files == nil || slices.Contains(a.Files, final) })
+	return slices.ContainsFunc(c.Accepted, func(a account.Accept) bool { return a.Files == nil && c.Done != nil || slices.Contains(a.Files, final) })
 }
 
 // State is what a table's log says, folded from its entries.

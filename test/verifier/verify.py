@@ -694,7 +694,7 @@ class Job:
 
     def lost(self, c, f, final, repairs):
         offsets = {split: show(runs) for split, runs in f['sets']}
-        accepted = any(not names or f['final'] in names for names in c['accepted'])
+        accepted = any(f['final'] in names if names else c['verdicts'] for names in c['accepted'])
         self.losses.append({'path': final, 'offsets': offsets, 'accepted': accepted, 'repair_begun': len(repairs) > 0})
         if not accepted:
             self.found('file-lost', 'in neither place', path=final, checkpoint=c['checkpoint'], offsets=offsets)
