@@ -416,6 +416,7 @@ func (tb *table) seen(files []account.File, mark changelog.Watermark, now int64,
 // recover commits what the newest checkpoint promises, before anything is read (C5).
 func (j *Job) recover(newest *checkpoint.Restored) error {
 	if newest == nil {
+		j.unknownLosses()
 		return nil
 	}
 	var sum account.Counters

@@ -112,10 +112,12 @@ func TestLostPutBack(t *testing.T) {
 func TestLostAfterRename(t *testing.T) {
 	t.Parallel()
 	s := three(t)
-	s.start("STAUNCH_FAILPOINT=done.after:3").killed()
+	p := s.start("--accept-lost", "1-00000000", "STAUNCH_FAILPOINT=done.after:3")
+	p.killed()
+	p.says("no loss has this id")
 	gone := files(t, s.path("lake"), "json")[0]
 	move(t, gone, s.path("kept"))
-	s.start().exits(0)
+	s.start("--accept-lost", "1-00000000").exits(0).says("no loss has this id")
 	s.program("audit", s.path("lake")).exits(1).says(gone)
 	move(t, s.path("kept"), gone)
 	wantIDs(t, s.path("lake"), span(1, last))
