@@ -683,11 +683,18 @@ func (t *Table) acceptLost(c *Certified, lost []account.File) error {
 		return nil
 	}
 	id := LossID(c.Checkpoint, c.Hash, lost)
+	named := lost // [The id names three files, and an operator's repair brings two of them back before this start has looked.]
+	for _, f := range c.Files {
+		if len(t.state.Mended.Repairs(c.Hash, f.Final)) > 0 && !slices.Contains(finals(lost), f.Final) {
+			named = append(slices.Clip(named), f)
+		}
+	}
+	before := LossID(c.Checkpoint, c.Hash, named)
 	for _, a := range t.owner.Accept {
-		if a != id {
+		if a != id && a != before {
 			continue
 		}
-		return t.append(account.KindAccept, account.Accept{LogID: t.owner.LogID, Checkpoint: c.Checkpoint, Certificate: c.Hash, ID: id, Files: finals(lost),
+		return t.append(account.KindAccept, account.Accept{LogID: t.owner.LogID, Checkpoint: c.Checkpoint, Certificate: c.Hash, ID: a, Files: finals(lost),
 			Who: t.owner.AcceptWho, Why: "--accept-lost", Time: t.env.Now().UTC()}, t.stillOurs, log.Fenced)
 	}
 	return t.lossError(c, lost, id)
