@@ -10,12 +10,16 @@ import (
 	"staunch/function"
 )
 
+// recipeVersion counts what the SQL does not show: it grows by one with every change of this program by which a function, a cast, a format's reader
+// or a file's writer gives other values or other bytes than before, by a library of theirs too.
+const recipeVersion = 1
+
 // recipe is what a branch's rows and the bytes of its files follow from, besides its expressions: types, formats and their options, the session's
 // zone. A lost file can be made again only if all of it is what it was. What only says where records come from and when files end (servers,
 // start-up modes, rolling) is left out: it may change.
 func (p *planner) recipe(br branch, t *Table, source changelog.Schema) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, " zone %s", p.zone())
+	fmt.Fprintf(&b, " recipe %d, zone %s", recipeVersion, p.zone())
 	for _, f := range source {
 		fmt.Fprintf(&b, ", %s %s", f.Name, f.Type)
 	}
