@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path"
 	"strings"
+	"time"
 
 	"staunch/account"
 	"staunch/audit"
@@ -23,6 +24,8 @@ type Adoption struct {
 	Who, Host, Why string
 	// Success is the name of success files, "" for _SUCCESS.
 	Success string
+	// Younger takes files too that were changed behind the job's first certificate: they may hold rows of the job.
+	Younger bool
 	// DryRun measures, and writes nothing.
 	DryRun bool
 }
@@ -69,6 +72,9 @@ func Adopt(ctx context.Context, e env.Env, store fs.FS, root string, w Adoption,
 	}
 	out := &Adopted{Job: a.name, Table: fs.URI(store, a.root), Entries: []int64{}, DryRun: w.DryRun}
 	a.lines = lines
+	if err := a.begun(); err != nil {
+		return nil, err
+	}
 	if err := a.measureAll(list, out); err != nil {
 		return nil, err
 	}
@@ -109,6 +115,40 @@ type adopter struct {
 	files []account.File
 	bySHA map[string]string
 	lines bool // the table's own files are lines of JSON
+	// first is when the oldest certificate of the table's logs was written.
+	first time.Time
+}
+
+// begun finds the oldest certificate.
+func (a *adopter) begun() error {
+	for _, job := range a.jobs {
+		_, err := commit.History(a.env, a.store, a.root, job, func(c *commit.Recorded) error {
+			if !c.Time.IsZero() && (a.first.IsZero() || c.Time.Before(a.first)) {
+				a.first = c.Time
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// younger refuses a file that was changed behind the oldest certificate: its rows may be the job's, whatever its bytes.
+func (a *adopter) younger(p string) error {
+	if a.w.Younger || a.first.IsZero() {
+		return nil
+	}
+	i, err := a.store.Stat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // told when it is measured
+	}
+	if err == nil && i.ModTime.After(a.first) {
+		err = fault.Userf("%s was written or changed at %s, behind the table's first certificate (%s): it may hold rows of the job, and they would be there twice", p,
+			i.ModTime.UTC().Format(time.RFC3339), a.first.UTC().Format(time.RFC3339)).WithHint("find out who wrote it; if its rows are its own, add --younger")
+	}
+	return err
 }
 
 // job finds the log that takes the files.
@@ -142,6 +182,9 @@ func (a *adopter) measureAll(list []audit.Unnamed, out *Adopted) error {
 			return fault.Userf("%s is a symbolic link: what it leads to can change without a trace", u.Path).WithHint("put the file itself into the table, or move the link out")
 		case u.Ours:
 			return a.twice(u.Path, "it has a name that Staunch gives")
+		}
+		if err := a.younger(u.Path); err != nil {
+			return err
 		}
 		m, err := audit.MeasureOld(a.ctx, a.store, u.Path, a.lines)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"staunch/account"
 	"staunch/audit"
@@ -178,5 +179,28 @@ func TestAdoptCopyOfReplacement(t *testing.T) {
 	_, err = Adopt(context.Background(), &env.Real{}, local.New(), o.root, Adoption{Why: "x"}, slog.New(slog.DiscardHandler))
 	if fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "is a copy of "+f.Final) {
 		t.Error(err)
+	}
+}
+
+// TestAdoptYounger: a file that was written behind the first certificate may hold rows of the job: it is taken only if that is said.
+func TestAdoptYounger(t *testing.T) {
+	o := newOld(t)
+	f := o.next()
+	run := f.Offsets[0].Set.Runs[0]
+	res, err := o.table.Commit(account.Certificate{LogID: "l", Job: "orders", Epoch: 1, Checkpoint: o.id, Complete: "x", Files: []account.File{f}, AccountsClose: true, Time: time.Now().Add(time.Minute),
+		Ranges: []account.Range{{Split: "e-0", Insert: "1", From: run.From, To: run.To}}}, o.end)
+	o.must(err)
+	o.end = res.Certificate
+	late := o.write("dt=2026-01-02/late.json", o.bytes(f.Final)+"\n")
+	o.must(os.Chtimes(late, time.Time{}, time.Now().Add(time.Hour)))
+	adopt := func(younger bool) (*Adopted, error) {
+		return Adopt(context.Background(), &env.Real{}, local.New(), o.root, Adoption{Why: "x", Younger: younger}, slog.New(slog.DiscardHandler))
+	}
+	before := o.numbers()
+	if _, err := adopt(false); fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "late.json was written or changed at") || o.numbers() != before {
+		t.Error(err)
+	}
+	if a, err := adopt(true); err != nil || a.Files != 4 {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

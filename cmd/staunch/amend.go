@@ -22,7 +22,7 @@ import (
 
 func amendCmd() *cobra.Command {
 	f := &scriptFlags{logFormat: "text"}
-	w, output, adopts := repair.Rewrite{}, "text", false
+	w, output, adopts, younger := repair.Rewrite{}, "text", false, false
 	c := &cobra.Command{
 		Use:   "amend TABLE_PATH --removed FILE... [--added FILE...] --why TEXT | TABLE_PATH --adopt --why TEXT",
 		Short: "record that files of a table were rewritten on purpose: a delete that the law asks for, a compaction from outside",
@@ -46,7 +46,7 @@ func amendCmd() *cobra.Command {
 				if len(w.Removed)+len(w.Added) > 0 {
 					return &exitError{exitUsage, errors.New("amend --adopt finds the files itself: leave --removed and --added out")}
 				}
-				return adopt(ctx, os.Stdout, f, args[0], repair.Adoption{Job: w.Job, Why: w.Why, DryRun: w.DryRun}, output)
+				return adopt(ctx, os.Stdout, f, args[0], repair.Adoption{Job: w.Job, Why: w.Why, Younger: younger, DryRun: w.DryRun}, output)
 			}
 			return amend(ctx, os.Stdout, f, args[0], w, output)
 		},
@@ -54,6 +54,7 @@ func amendCmd() *cobra.Command {
 	c.Flags().StringArrayVar(&w.Removed, "removed", nil, "a file that is no longer in the table, below the table's folder or as an absolute path; once for each file")
 	c.Flags().StringArrayVar(&w.Added, "added", nil, "a file that has the rows, or what is left of them; once for each file")
 	c.Flags().BoolVar(&adopts, "adopt", false, "take in all files that stood in the table before the job")
+	c.Flags().BoolVar(&younger, "younger", false, "with --adopt, also files that were written or changed behind the table's first certificate")
 	c.Flags().StringVar(&w.Why, "why", "", "the reason; every audit shows it")
 	c.Flags().StringVar(&w.Job, "job", "", "the job whose log names the removed files, if it is to be this one")
 	c.Flags().BoolVar(&w.DryRun, "dry-run", false, "check and measure, and write nothing")
