@@ -122,7 +122,7 @@ func TestAdopt(t *testing.T) {
 	s.start().exits(0)
 	s.program("audit", s.file).exits(1).says("file-foreign", "part-0c5f-0-0")
 	s.program("amend", s.path("lake"), "--adopt").exits(2).says("reason")
-	s.program("amend", s.path("lake"), "--adopt", "--younger", "--why", "from before").exits(0).says("1 files", "2 rows")
+	s.program("amend", s.path("lake"), "--adopt", "--why", "from before").exits(0).says("1 files", "2 rows")
 	s.program("audit", s.file).exits(0).says("2 rows in 1 file from before")
 	s.program("amend", s.path("lake"), "--adopt", "--why", "again").exits(0).says("nothing to adopt")
 	list, err := filepath.Glob(s.path("lake", "part-*.json"))
