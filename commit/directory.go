@@ -153,7 +153,7 @@ func (t *Table) listTask(l *listing, dir string) error {
 		for _, i := range list {
 			p := path.Join(rel, i.Name)
 			switch {
-			case i.Symlink || i.Name[0] == '.' || i.Name[0] == '_':
+			case i.Symlink || fs.Hidden(i):
 				l.left = append(l.left, path.Join(dir, p))
 			case i.Dir:
 				if err := walk(p); err != nil {
@@ -247,7 +247,7 @@ func (t *Table) visible(visit func(p, name string) bool) (whole bool, err error)
 			switch {
 			case !more:
 				return nil
-			case i.Symlink || i.Name[0] == '_' || i.Name[0] == '.':
+			case i.Symlink || fs.Hidden(i):
 			case i.Dir:
 				if err := walk(p); err != nil {
 					return err

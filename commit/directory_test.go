@@ -212,3 +212,17 @@ func TestDirectoriesElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestDirectoriesUnderscoreKeys: the folder of a partition whose column's name begins with _ is data.
+func TestDirectoriesUnderscoreKeys(t *testing.T) {
+	o := newOld(t)
+	dir := tmp + "cp-5/task-0"
+	o.put(dir + "/_m=1/part-0.json")
+	o.put(dir + "/_hidden/part-1.json")
+	if _, _, err := o.commit(dir); err != nil {
+		t.Fatal(err)
+	}
+	if !o.there("/lake/_m=1/part-0.json") || o.there(dir+"/_m=1/part-0.json") || !o.there(dir+"/_hidden/part-1.json") {
+		t.Errorf("the partition's file did not go to its place, or a hidden one did:\n%s", o.out.String())
+	}
+}
