@@ -726,7 +726,7 @@ func TestOldBrokers(t *testing.T) {
 				New: func(t testing.TB) connector.Source {
 					return b.source(valueAndOffset, "topic", "in", "scan.bounded.mode", "latest-offset")
 				},
-				Schema: schemaOf(valueAndOffset), Rows: 300})
+				Schema: schemaOf(valueAndOffset), Rows: 300, NoOrigin: true})
 			s := b.source(onlyValue, "topic", "in")
 			splits := connectortest.Discover(t, s, nil, nil)
 			splits[0].Position = 1000
