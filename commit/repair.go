@@ -248,6 +248,10 @@ func (r *Repairer) Finish(f LostFile) (out RepairOutcome, ok bool, err error) {
 		if err != nil {
 			return out, false, err
 		}
+		// [Its operator sleeps before the folder's sync; the replacement is placed here, durably; power cut: no entry names what stands there.]
+		if err := r.log.Durable(); err != nil {
+			return out, false, err
+		}
 		out, err = r.place(f, x)
 		return out, err == nil, err
 	}

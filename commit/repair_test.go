@@ -282,6 +282,36 @@ func TestAcceptNamesFiles(t *testing.T) {
 	})
 }
 
+// TestFinishAfterPowerCut: an operator's entry stands, its folder is not synced yet; another one carries the repair on. Whatever a power cut takes,
+// an entry names what stands in the place.
+func TestFinishAfterPowerCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := losing(t, true)
+		a, b := r.repairer("a", Variant{}), r.repairer("b", Variant{})
+		f := r.find(a)
+		placed := false
+		r.disk.Fault = func(client string, op mem.Op) mem.Effect {
+			if placed = placed || client == "a" && strings.HasSuffix(op.To, ".staunch"); client == "a" && placed && op.Kind == mem.SyncDir {
+				return mem.Effect{Kind: mem.Fail, Err: errors.New("input/output error")}
+			}
+			return mem.Effect{}
+		}
+		if _, err := a.Repair(f, r.stage(replacement), Order{Who: "a"}); err == nil {
+			t.Fatal("its entry is said to be durable")
+		}
+		out, ok, err := b.Finish(r.find(b))
+		if err != nil || !ok || out.State != RepairPlaced {
+			t.Fatalf("carried on: %+v, %v, %v", out, ok, err)
+		}
+		r.disk.PowerCut(func() bool { return false })
+		r.job = r.disk.Client("reader")
+		m, err := ReadMended(&env.Real{}, r.job, "/t", "j")
+		if err != nil || r.holds() != replacement || len(m.Repairs(f.Certificate.Hash, f.Final)) != 1 {
+			t.Errorf("%v: holds %q, %d entries name it", err, r.holds(), len(m.Repairs(f.Certificate.Hash, f.Final)))
+		}
+	})
+}
+
 // TestAcceptBesideRepair: the id that was given names two files, and one of them has been repaired when the job looks: the other one is accepted.
 func TestAcceptBesideRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

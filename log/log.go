@@ -178,6 +178,24 @@ func (l *Log) settle() error {
 	return nil
 }
 
+// Durable makes entries that other processes appended, and this one has read, durable: for whoever acts on one without an entry of its own. Outages
+// are waited for.
+func (l *Log) Durable() error {
+	for try := 1; l.foreign || l.unsure; try++ {
+		switch err := l.sync(); {
+		case err == nil:
+			l.foreign, l.unsure = false, false
+		case errors.Is(err, fs.ErrUnavailable):
+			if err := l.wait(try, err); err != nil {
+				return fmt.Errorf("sync log %s: %w", l.dir, err)
+			}
+		default:
+			return classify(fmt.Errorf("sync log %s: %w", l.dir, err))
+		}
+	}
+	return nil
+}
+
 func (l *Log) seen(e Entry) {
 	l.last = max(l.last, e.N)
 	l.kinds[e.N] = e.Kind
