@@ -632,7 +632,8 @@ func (w *world) judge(r *run) error {
 // emptied is the operator who moves away what is no file of the job's: somebody had removed the pending one, a create that arrived once more made an
 // empty one under its name, and that was renamed. Then the file is lost.
 func (w *world) emptied(err error) bool {
-	for p := range w.o.removed {
+	names := slices.Sorted(maps.Keys(w.o.removed))
+	for _, p := range append(names, slices.Sorted(maps.Keys(w.o.gone))...) {
 		name := strings.TrimSuffix(path.Base(p), ".pending")
 		if !strings.Contains(err.Error(), name+" is 0 bytes long, but") {
 			continue
