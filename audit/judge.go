@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -371,7 +370,10 @@ func (j *judge) settle() error {
 // end judges what is left when the log has been read.
 func (j *judge) end() error {
 	committing := j.newest != nil && j.newest.done == nil && !j.past.out[j.newest.hash]
-	if err := errors.Join(j.settle(), j.added()); err != nil {
+	if err := j.settle(); err != nil {
+		return err
+	}
+	if err := j.added(); err != nil {
 		return err
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(j.splits), compareKeys) {

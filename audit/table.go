@@ -105,9 +105,15 @@ func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		}
 	}
 	if len(t.logs) == 0 {
-		return t, errors.Join(t.noLog(), t.ends(e))
+		if err := t.noLog(); err != nil {
+			return nil, err
+		}
+		return t, t.ends(e)
 	}
-	if err := errors.Join(t.walk(opts), t.doubles()); err != nil {
+	if err := t.walk(opts); err != nil {
+		return nil, err
+	}
+	if err := t.doubles(); err != nil {
 		return nil, err
 	}
 	if err := t.ends(e); err != nil {
@@ -154,7 +160,8 @@ func (t *table) job(name, dir string) error {
 		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files, promise: t.promised(name),
 		left: map[string]account.File{}, replaced: map[string][]string{}, doubts: map[string]Problem{}, fresh: map[string]int64{}, counted: map[string]bool{}}
 	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit, limit: before.last}
-	if err := errors.Join(h.read(), j.err); err != nil {
+	err := h.read()
+	if err := errors.Join(err, j.err); err != nil {
 		return err
 	}
 	if j.rep.Entries == 0 && len(j.rep.Problems) == 0 {

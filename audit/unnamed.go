@@ -48,15 +48,18 @@ func ListUnnamed(ctx context.Context, store fs.FS, root, success string) (list [
 				}
 				bad = cmp.Or(bad, w.name(it.entry.Kind, it.entry.Body))
 			}
-			if err := errors.Join(h.read(), bad); err != nil {
+			err := h.read()
+			if err := errors.Join(err, bad); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	// A certificate stands before its files become visible: what the logs name after the walk covers all that was seen.
-	if err := errors.Join(read(), w.walk(""), read()); err != nil {
-		return nil, false, err
+	for _, step := range []func() error{read, func() error { return w.walk("") }, read} {
+		if err := step(); err != nil {
+			return nil, false, err
+		}
 	}
 	w.drop()
 	for _, f := range w.foreign {
