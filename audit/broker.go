@@ -132,12 +132,12 @@ func (t *table) absent(b *Broker, topic, split string, r connector.PartitionRang
 	switch {
 	case len(records.Runs) > 0 && b.Unread == "":
 		t.rep.problem(Problem{Kind: PartitionAbsent, Offsets: []SplitOffsets{{split, records.Text(), records.Count()}},
-			What: fmt.Sprintf("the topic has records of %s, up to offset %s, and no job has an account of it: it was never found, and none of its rows is there", split, number(r.Decided-1)),
+			What: fmt.Sprintf("the topic has records of %s, up to offset %s, and no job has an account of it: it was never found, and none of its rows is there", split, account.Number(r.Decided-1)),
 			ToDo: "if the partition is newer than the last checkpoint, audit again after the next one; else see whether the job looks for new partitions: staunch audit FILE.sql takes its settings into account"})
 	case len(records.Runs) > 0:
-		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: the topic has records of it, from offset %s on, and no job has an account of it; of a source, %s", split, number(records.Runs[0].From), b.Unread))
+		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: the topic has records of it, from offset %s on, and no job has an account of it; of a source, %s", split, account.Number(records.Runs[0].From), b.Unread))
 	case r.First > 0:
-		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: no job has an account of it, and the topic begins at offset %s: what stood there can no longer be known", split, number(r.First)))
+		t.rep.Notes = append(t.rep.Notes, fmt.Sprintf("%s: no job has an account of it, and the topic begins at offset %s: what stood there can no longer be known", split, account.Number(r.First)))
 	}
 	return nil
 }
@@ -389,7 +389,7 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 		}
 	})
 	if said < k.To-k.From {
-		c.cannot(k.Split, "the broker says nothing of offset %s", number(k.From+said))
+		c.cannot(k.Split, "the broker says nothing of offset %s", account.Number(k.From+said))
 	}
 	cert := &certificate{n: k.n}
 	cert.Checkpoint = k.checkpoint
@@ -437,15 +437,15 @@ func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *
 		of   []connector.Content
 	}
 	for _, x := range []excess{
-		{records - rows, fmt.Sprintf("%s records stand in the topic where the account of %s says that %s were filtered, rejected or skipped", number(records), k.Split, number(rows)),
+		{records - rows, fmt.Sprintf("%s records stand in the topic where the account of %s says that %s were filtered, rejected or skipped", account.Number(records), k.Split, account.Number(rows)),
 			isRecord},
-		{out[connector.Null] - k.Null - k.Skipped, fmt.Sprintf("%s records without value stand in the topic where the account of %s says %s", number(out[connector.Null]), k.Split, number(k.Null)),
+		{out[connector.Null] - k.Null - k.Skipped, fmt.Sprintf("%s records without value stand in the topic where the account of %s says %s", account.Number(out[connector.Null]), k.Split, account.Number(k.Null)),
 			[]connector.Content{connector.Null}},
-		{markers - k.Gaps - k.Skipped, fmt.Sprintf("%s offsets have no record for this reader where the account of %s says %s", number(markers), k.Split, number(k.Gaps)),
+		{markers - k.Gaps - k.Skipped, fmt.Sprintf("%s offsets have no record for this reader where the account of %s says %s", account.Number(markers), k.Split, account.Number(k.Gaps)),
 			isMarker},
-		{records + aborted + markers - rows - k.Gaps, fmt.Sprintf("%s offsets without a row have a record or a marker in the topic, the account of %s says %s", number(records+aborted+markers), k.Split,
-			number(rows+k.Gaps)), []connector.Content{connector.Record, connector.Aborted}},
-		{out[connector.Beyond], fmt.Sprintf("the account of %s goes on to offset %s, where the topic has nothing yet", k.Split, number(k.To-1)), []connector.Content{connector.Beyond}},
+		{records + aborted + markers - rows - k.Gaps, fmt.Sprintf("%s offsets without a row have a record or a marker in the topic, the account of %s says %s", account.Number(records+aborted+markers), k.Split,
+			account.Number(rows+k.Gaps)), []connector.Content{connector.Record, connector.Aborted}},
+		{out[connector.Beyond], fmt.Sprintf("the account of %s goes on to offset %s, where the topic has nothing yet", k.Split, account.Number(k.To-1)), []connector.Content{connector.Beyond}},
 	} {
 		if x.more <= 0 {
 			continue
@@ -471,7 +471,7 @@ func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *
 func (c *comparison) nothing() {
 	for _, split := range slices.Sorted(maps.Keys(c.topics)) {
 		if s := c.topics[split]; s.Compared == 0 && s.Gone > 0 {
-			c.cannot(split, "all %s offsets are in front of the first one that the topic still has, %s", number(s.Gone), number(s.First))
+			c.cannot(split, "all %s offsets are in front of the first one that the topic still has, %s", account.Number(s.Gone), account.Number(s.First))
 		}
 	}
 }

@@ -48,9 +48,9 @@ func (r *CopyReport) Count() int64 { return int64(len(r.Problems)) + r.More }
 func (r *CopyReport) Text(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "copy %s of partition %q of %s: %s\n", r.Copy, r.Partition, r.Table, r.Verdict)
-	fmt.Fprintf(w, "  as certified: %s, %s rows, %s bytes\n", plural(r.Files, "file", "files"), number(r.Rows), number(r.Bytes))
+	fmt.Fprintf(w, "  as certified: %s, %s rows, %s bytes\n", account.Plural(r.Files, "file", "files"), account.Number(r.Rows), account.Number(r.Bytes))
 	if r.Lost > 0 {
-		fmt.Fprintf(w, "  lost before it was copied: %s\n", plural(r.Lost, "file", "files"))
+		fmt.Fprintf(w, "  lost before it was copied: %s\n", account.Plural(r.Lost, "file", "files"))
 	}
 	if r.Fast {
 		fmt.Fprintln(w, "  contents were not hashed and lines not counted (--fast)")

@@ -174,12 +174,12 @@ func (j *judge) amend(e *log.Entry, a *account.Amend) error {
 	}
 	if len(a.Removed) == 0 {
 		j.rep.note(fmt.Sprintf("entry %d: %s adopted %s that stood in the table before (%s): that they stay as they are is proven, where their rows came from is not", e.N, by(a.Who, a.Time),
-			plural(int64(len(a.Added)), "file", "files"), a.Why))
+			account.Plural(int64(len(a.Added)), "file", "files"), a.Why))
 		return nil
 	}
 	j.rep.RowsAmended += a.RowsRemoved
-	j.rep.note(fmt.Sprintf("entry %d: %s amended the table: %s out, %s in, %d rows less (%s)", e.N, by(a.Who, a.Time), plural(int64(len(a.Removed)), "file", "files"),
-		plural(int64(len(a.Added)), "file", "files"), a.RowsRemoved, a.Why))
+	j.rep.note(fmt.Sprintf("entry %d: %s amended the table: %s out, %s in, %d rows less (%s)", e.N, by(a.Who, a.Time), account.Plural(int64(len(a.Removed)), "file", "files"),
+		account.Plural(int64(len(a.Added)), "file", "files"), a.RowsRemoved, a.Why))
 	return nil
 }
 

@@ -144,7 +144,7 @@ func (j *judge) supersede(e *log.Entry, x *account.Supersede) {
 	j.chain, j.logID, j.newest, j.rewinding = x.Target, x.TargetLogID, nil, e.SHA256
 	j.rep.Last, j.rep.Chain = x.Target.Checkpoint, x.Target.Certificate
 	j.rep.note(fmt.Sprintf("entry %d: the job went back to checkpoint %d; %s superseded, files under _superseded/%d", e.N, x.Target.Checkpoint,
-		plural(int64(len(x.Certificates)), "checkpoint was", "checkpoints were"), e.N))
+		account.Plural(int64(len(x.Certificates)), "checkpoint was", "checkpoints were"), e.N))
 }
 
 // rewound ends a supersede.

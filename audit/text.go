@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"staunch/account"
@@ -30,7 +28,7 @@ func (r *Report) Text(out io.Writer) error {
 
 func (j *Job) text(w io.Writer) {
 	fmt.Fprintf(w, "\n  job %s: %s\n", j.Job, j.Verdict)
-	fmt.Fprintf(w, "  log %s: %s, %s", j.Log, plural(j.Entries, "entry", "entries"), plural(j.Certificates, "certificate", "certificates"))
+	fmt.Fprintf(w, "  log %s: %s, %s", j.Log, account.Plural(j.Entries, "entry", "entries"), account.Plural(j.Certificates, "certificate", "certificates"))
 	if j.Certificates > 0 {
 		fmt.Fprintf(w, " (checkpoints %d to %d), the newest %s", j.First, j.Last, account.Short(j.Chain))
 	}
@@ -39,29 +37,29 @@ func (j *Job) text(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(t, "\tpartition\tinsert\tfrom\tto\trows\tfiltered\trejected\tnull\tgaps\tskipped\tlost\tfiles\t")
 		for _, s := range j.Splits {
-			to := number(s.To - 1)
+			to := account.Number(s.To - 1)
 			if s.From == s.To {
 				to = "-"
 			}
-			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", s.Split, s.Insert, number(s.From), to)
+			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", s.Split, s.Insert, account.Number(s.From), to)
 			for _, n := range []int64{s.Rows, s.Filtered, s.Rejected, s.Null, s.Gaps, s.Skipped, s.Lost, s.Files} {
-				fmt.Fprintf(t, "\t%s", number(n))
+				fmt.Fprintf(t, "\t%s", account.Number(n))
 			}
 			fmt.Fprintln(t, "\t")
 		}
 		t.Flush() // errors stay in the writer below
 	}
-	fmt.Fprintf(w, "  visible: %s, %s rows, %s bytes (renamed %s, skipped %s, lost %s); partitions committed: %s\n", plural(j.Files, "file", "files"), number(j.Rows),
-		number(j.Bytes), number(j.Counters.Renamed), number(j.Counters.Skipped), number(j.Counters.Lost), number(j.Partitions))
+	fmt.Fprintf(w, "  visible: %s, %s rows, %s bytes (renamed %s, skipped %s, lost %s); partitions committed: %s\n", account.Plural(j.Files, "file", "files"), account.Number(j.Rows),
+		account.Number(j.Bytes), account.Number(j.Counters.Renamed), account.Number(j.Counters.Skipped), account.Number(j.Counters.Lost), account.Number(j.Partitions))
 	j.topics(w)
 	if j.Adopted > 0 {
-		fmt.Fprintf(w, "  not proven by offsets: %s rows in %s from before the job\n", number(j.AdoptedRows), plural(j.Adopted, "file", "files"))
+		fmt.Fprintf(w, "  not proven by offsets: %s rows in %s from before the job\n", account.Number(j.AdoptedRows), account.Plural(j.Adopted, "file", "files"))
 	}
 	if j.Pending > 0 {
-		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", plural(j.Pending, "file", "files"))
+		fmt.Fprintf(w, "  on their way from the temporary place: %s\n", account.Plural(j.Pending, "file", "files"))
 	}
 	if j.Left > 0 {
-		fmt.Fprintf(w, "  left in the temporary place although they are visible: %s (no reader sees them; staunch clean removes them)\n", plural(j.Left, "file", "files"))
+		fmt.Fprintf(w, "  left in the temporary place although they are visible: %s (no reader sees them; staunch clean removes them)\n", account.Plural(j.Left, "file", "files"))
 	}
 	if !j.AccountsClose && j.Certificates > 0 {
 		fmt.Fprintln(w, "  the accounts of this plan need not close (one record may give several rows): ranges and files were checked")
@@ -70,14 +68,14 @@ func (j *Job) text(w io.Writer) {
 		if l.Accepted == "" {
 			continue // a problem
 		}
-		fmt.Fprintf(w, "  accepted loss: %s, checkpoint %d, %s rows, accepted by %s\n", l.Path, l.Checkpoint, number(l.Rows), l.Accepted)
+		fmt.Fprintf(w, "  accepted loss: %s, checkpoint %d, %s rows, accepted by %s\n", l.Path, l.Checkpoint, account.Number(l.Rows), l.Accepted)
 		if l.Repairing != "" {
 			fmt.Fprintf(w, "    %s; its replacement is not in its place: run the repair again\n", l.Repairing)
 		}
 		offsets(w, "    ", l.Offsets)
 	}
 	for _, r := range j.Repairs {
-		fmt.Fprintf(w, "  repaired: %s, checkpoint %d, %s rows, by %s", r.Path, r.Checkpoint, number(r.Rows), r.Who)
+		fmt.Fprintf(w, "  repaired: %s, checkpoint %d, %s rows, by %s", r.Path, r.Checkpoint, account.Number(r.Rows), r.Who)
 		if r.Why != "" {
 			fmt.Fprintf(w, " (%s)", r.Why)
 		}
@@ -101,17 +99,17 @@ func (j *Job) topics(w io.Writer) {
 	for _, s := range j.Topics {
 		fmt.Fprintf(t, "\t%s", s.Split)
 		for _, n := range []int64{s.Compared, s.Records, s.Null, s.Markers, s.Aborted, s.Absent, s.Gone, s.Removed, s.Behind} {
-			fmt.Fprintf(t, "\t%s", number(n))
+			fmt.Fprintf(t, "\t%s", account.Number(n))
 		}
 		fmt.Fprintln(t, "\t")
 	}
 	t.Flush() // errors stay in the writer below
 	for _, s := range j.Topics {
 		if s.Gone > 0 {
-			fmt.Fprintf(w, "  note: %s: %s offsets are older than the first that the topic has, %s: they can no longer be compared\n", s.Split, number(s.Gone), number(s.First))
+			fmt.Fprintf(w, "  note: %s: %s offsets are older than the first that the topic has, %s: they can no longer be compared\n", s.Split, account.Number(s.Gone), account.Number(s.First))
 		}
 		if s.Removed > 0 {
-			fmt.Fprintf(w, "  note: %s: %s records of the table are not in the topic any more (compaction)\n", s.Split, number(s.Removed))
+			fmt.Fprintf(w, "  note: %s: %s records of the table are not in the topic any more (compaction)\n", s.Split, account.Number(s.Removed))
 		}
 	}
 }
@@ -141,36 +139,12 @@ func problems(w io.Writer, list []Problem, more int64) {
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(w, "\n  and %s more\n", number(more))
+		fmt.Fprintf(w, "\n  and %s more\n", account.Number(more))
 	}
 }
 
 func offsets(w io.Writer, indent string, list []SplitOffsets) {
 	for _, o := range list {
-		fmt.Fprintf(w, "%s%s offsets %s (%s)\n", indent, o.Split, account.Shorten(o.Offsets), number(o.Count))
+		fmt.Fprintf(w, "%s%s offsets %s (%s)\n", indent, o.Split, account.Shorten(o.Offsets), account.Number(o.Count))
 	}
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
-// number writes n with commas.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return sign + b.String()
 }

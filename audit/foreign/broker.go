@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"staunch/account"
 	"staunch/audit/foreign/bitmap"
 	"staunch/connector"
 	"staunch/fault"
@@ -78,7 +79,7 @@ func (a *auditor) topic(topic string, keys []splitKey) error {
 	for _, p := range slices.Sorted(maps.Keys(committed)) {
 		if k := (splitKey{rowTopic, p}); !known[p] && committed[p] > 0 {
 			a.rep.problem(Problem{Kind: OffsetBeyond, What: fmt.Sprintf("group %s has committed offset %s of %s, and the topic has no such partition: it was made anew since, or is another one", a.opts.Group,
-				number(committed[p]), a.name(k)), ToDo: "check --topic, --group and --bootstrap-server; if they are right, find out what happened to the topic"})
+				account.Number(committed[p]), a.name(k)), ToDo: "check --topic, --group and --bootstrap-server; if they are right, find out what happened to the topic"})
 		}
 	}
 	return nil
@@ -112,14 +113,14 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 		past := &runList{}
 		past.add(r.End, committed)
 		a.rep.problem(Problem{Kind: OffsetBeyond, What: fmt.Sprintf("group %s has committed offset %s, and the topic ends at %s: it was made anew or cut back since, or is another one: what the writer has read is not known",
-			a.opts.Group, number(committed), number(r.End)), Offsets: []SplitOffsets{past.offsets(rep.Split)},
+			a.opts.Group, account.Number(committed), account.Number(r.End)), Offsets: []SplitOffsets{past.offsets(rep.Split)},
 			ToDo: "check --topic, --group and --bootstrap-server; if they are right, find out what happened to the topic"})
 	}
 	if absent {
 		if committed < 0 && r.First > 0 && !a.opts.Complete {
 			a.rep.Between = true
 			a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the table has no row of it, and %s in front of the topic's first are gone: what stood there can no longer be known", rep.Split,
-				plural(r.First, "offset", "offsets")))
+				account.Plural(r.First, "offset", "offsets")))
 		}
 		if r.First >= r.End && h.From >= h.To {
 			return nil // there was never a record, or all have left the topic and nobody says that they were read
@@ -165,7 +166,7 @@ func (a *auditor) partition(topic string, k splitKey, r connector.PartitionRange
 		}
 	})
 	if err == nil && said != missing {
-		err = fmt.Errorf("the broker said something of %s of %s offsets", number(said), number(missing))
+		err = fmt.Errorf("the broker said something of %s of %s offsets", account.Number(said), account.Number(missing))
 	}
 	if err != nil {
 		if a.ctx.Err() != nil {
@@ -235,7 +236,7 @@ func (a *auditor) held(k splitKey, s *Split, h *Held, absent bool, records, gone
 			ToDo: "unless the query's WHERE leaves them out, they are lost; as long as the topic has them they can be written again"})
 	}
 	if h.Gone > 0 {
-		a.rep.problem(Problem{Kind: RecordGone, What: fmt.Sprintf("no row has these offsets, and the topic begins at %s: what stood there can no longer be known", number(h.First)),
+		a.rep.problem(Problem{Kind: RecordGone, What: fmt.Sprintf("no row has these offsets, and the topic begins at %s: what stood there can no longer be known", account.Number(h.First)),
 			Offsets: []SplitOffsets{gone.offsets(s.Split)}, Neighbours: a.neighbours(k, gone), ToDo: "look for another copy of the topic; they may be lost, or never have been records"})
 	}
 	if open.count > 0 && !absent {
@@ -252,16 +253,16 @@ func (a *auditor) held(k splitKey, s *Split, h *Held, absent bool, records, gone
 		default:
 			a.rep.Between = true
 		}
-		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s behind the table's last: %s", s.Split, plural(behind, "offset", "offsets"), why))
+		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s behind the table's last: %s", s.Split, account.Plural(behind, "offset", "offsets"), why))
 	}
 	if first := min(h.From, h.First); first > 0 && !absent && a.opts.From < 0 && !a.opts.Complete {
 		a.rep.Between = true
 		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has no offsets in front of %s any more: whether rows of them are missing can no longer be known, unless --from says where all begin",
-			s.Split, number(first)))
+			s.Split, account.Number(first)))
 	}
 	if before := h.From - h.First; before > 0 {
 		a.rep.Between = true
 		a.rep.Notes = append(a.rep.Notes, fmt.Sprintf("%s: the topic has %s in front of the table's first: left out by where reading began, or lost: --from or --complete tells", s.Split,
-			plural(before, "offset", "offsets")))
+			account.Plural(before, "offset", "offsets")))
 	}
 }

@@ -3,6 +3,8 @@ package foreign
 import (
 	"path"
 	"strings"
+
+	"staunch/account"
 )
 
 // connectName is what Kafka Connect's HDFS sink puts into a file's name: topic+partition+first offset+last offset.extension.
@@ -67,11 +69,11 @@ func (a *auditor) connectRows(f found, rows *fileRows) error {
 		}
 	}
 	if f.info.Size == 0 {
-		return damagedf("its name says that it has %s, and it is empty", plural(n.last-n.first+1, "offset", "offsets"))
+		return damagedf("its name says that it has %s, and it is empty", account.Plural(n.last-n.first+1, "offset", "offsets"))
 	}
 	for _, e := range atLeast {
 		if strings.HasSuffix(strings.ToLower(f.path), e.ext) && f.info.Size < e.size {
-			return damagedf("its name says that it has %s, and it has %d bytes: no %s file is that short", plural(n.last-n.first+1, "offset", "offsets"), f.info.Size, e.ext)
+			return damagedf("its name says that it has %s, and it has %d bytes: no %s file is that short", account.Plural(n.last-n.first+1, "offset", "offsets"), f.info.Size, e.ext)
 		}
 	}
 	s := rows.split(rows.topic([]byte(n.key.topic)), n.key.part)

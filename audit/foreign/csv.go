@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"staunch/account"
 	"staunch/fs"
 )
 
@@ -40,7 +41,7 @@ func csvRows(ctx context.Context, r fs.Reader, c *columns, o CSV, rows *fileRows
 		n := p.split(b, last)
 		switch {
 		case p.broken:
-			return 0, damagedf("row %s: text behind a closing quote", number(p.lines+1))
+			return 0, damagedf("row %s: text behind a closing quote", account.Number(p.lines+1))
 		case n == 0:
 			return 0, nil
 		case b[n-1] != '\n':

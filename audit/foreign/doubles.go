@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"staunch/account"
 	"staunch/audit/foreign/bitmap"
 )
 
@@ -198,10 +199,10 @@ func (g *group) add(k splitKey, from, to int64) {
 
 // twice reports one group.
 func (a *auditor) twice(g *group, keys []splitKey) {
-	p := Problem{Kind: OffsetsTwice, What: plural(g.count, "record is", "records are") + " in each of " + plural(int64(len(g.holders)), "file", "files"),
+	p := Problem{Kind: OffsetsTwice, What: account.Plural(g.count, "record is", "records are") + " in each of " + account.Plural(int64(len(g.holders)), "file", "files"),
 		ToDo: "find out which of the files is one too many; readers see its rows twice"}
 	if len(g.holders) == 1 {
-		p.What = plural(g.count, "record is", "records are") + " more than once in one file"
+		p.What = account.Plural(g.count, "record is", "records are") + " more than once in one file"
 		p.ToDo = "the writer wrote them twice: the file has to be written anew without them"
 	}
 	var only []string // files that have no other rows
@@ -248,7 +249,7 @@ func (a *auditor) unnamed(groups []*group, keys []splitKey) {
 		if rest.Count() == 0 {
 			continue
 		}
-		a.rep.problem(Problem{Kind: OffsetsTwice, What: plural(rest.Count(), "record is", "records are") + " there more than once, in files that could not be named: too many, or gone meanwhile",
+		a.rep.problem(Problem{Kind: OffsetsTwice, What: account.Plural(rest.Count(), "record is", "records are") + " there more than once, in files that could not be named: too many, or gone meanwhile",
 			Offsets: []SplitOffsets{offsetsOf(a.name(k), rest)}, ToDo: "audit a folder of the table alone"})
 	}
 }

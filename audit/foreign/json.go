@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"staunch/account"
 	"staunch/fs"
 )
 
@@ -30,7 +31,7 @@ func jsonRows(ctx context.Context, r fs.Reader, c *columns, rows *fileRows) erro
 			return n, nil
 		}
 		if !p.row(text) {
-			return 0, damagedf("line %s is no JSON object: %.60q", number(at), text)
+			return 0, damagedf("line %s is no JSON object: %.60q", account.Number(at), text)
 		}
 		return n, nil
 	})

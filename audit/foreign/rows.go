@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"staunch/account"
 	"staunch/audit/foreign/bitmap"
 )
 
@@ -153,7 +154,7 @@ func (r *fileRows) without() {
 func (r *fileRows) wrong(text string) {
 	r.rows++
 	if r.bad == 0 {
-		r.firstBad, r.badText = number(r.rows), text
+		r.firstBad, r.badText = account.Number(r.rows), text
 	}
 	r.bad++
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"staunch/account"
 )
 
 // TestRuns: a report has the runs of offsets up to its bound, and people are shown 64 of them.
@@ -23,7 +25,7 @@ func TestRuns(t *testing.T) {
 		if err := r.Text(&b); err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf(" 126 and %s more ranges (%s)", number(n-64), number(n))
+		want := fmt.Sprintf(" 126 and %s more ranges (%s)", account.Number(n-64), account.Number(n))
 		if n > 64 != strings.Contains(b.String(), " more ranges") || n > maxRuns && !strings.Contains(b.String(), want) {
 			t.Errorf("%d: %q, want %q", n, &b, want)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"staunch/account"
 	"staunch/audit/foreign/bitmap"
 	"staunch/connector"
 	"staunch/env"
@@ -126,7 +127,7 @@ func (a *auditor) read() error {
 		a.rep.Appeared += fresh
 		if gone := before - w.again - a.rep.Counts[FileVanished] - told; gone > 0 {
 			told += gone
-			a.rep.problem(Problem{Kind: TableMoved, What: plural(gone, "file was", "files were") + " read and has gone since: something compacts, expires or moves the table's files",
+			a.rep.problem(Problem{Kind: TableMoved, What: account.Plural(gone, "file was", "files were") + " read and has gone since: something compacts, expires or moves the table's files",
 				ToDo: "audit again when nothing moves files; gaps and doubles may come from this"})
 		}
 		if fresh == 0 {
@@ -208,11 +209,11 @@ func (a *auditor) offsets(f found) error {
 	}
 	if rows.null > 0 {
 		a.rep.problem(Problem{Kind: PositionMissing, What: fmt.Sprintf("%s of %s rows have no partition or no offset (NULL or no such field), the first is row %s: they cannot be told from lost or doubled ones",
-			number(rows.null), number(rows.rows), number(rows.firstNull)), Path: f.path, ToDo: "check that --columns names the columns that the writer fills from the record's metadata"})
+			account.Number(rows.null), account.Number(rows.rows), account.Number(rows.firstNull)), Path: f.path, ToDo: "check that --columns names the columns that the writer fills from the record's metadata"})
 	}
 	if rows.bad > 0 {
 		a.rep.problem(Problem{Kind: PositionBad, What: fmt.Sprintf("%s of %s rows have a partition or offset that is no number from 0 on, the first is row %s: %s",
-			number(rows.bad), number(rows.rows), rows.firstBad, rows.badText), Path: f.path, ToDo: "check that --columns names the columns of partition and offset, in this order"})
+			account.Number(rows.bad), account.Number(rows.rows), rows.firstBad, rows.badText), Path: f.path, ToDo: "check that --columns names the columns of partition and offset, in this order"})
 	}
 	for _, s := range rows.order {
 		a.join(s)

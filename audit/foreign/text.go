@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -28,11 +27,11 @@ func (r *Report) Text(out io.Writer) error {
 		fmt.Fprint(w, ", by names only: no file was opened")
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintf(w, "  offsets by %s: %s, %s bytes", r.By, plural(r.Files, "file", "files"), number(r.Bytes))
+	fmt.Fprintf(w, "  offsets by %s: %s, %s bytes", r.By, account.Plural(r.Files, "file", "files"), account.Number(r.Bytes))
 	if r.Rows > 0 {
-		fmt.Fprintf(w, ", %s rows", number(r.Rows))
+		fmt.Fprintf(w, ", %s rows", account.Number(r.Rows))
 	}
-	fmt.Fprintf(w, "; empty %s, hidden %s\n", number(r.Empty), number(r.Hidden))
+	fmt.Fprintf(w, "; empty %s, hidden %s\n", account.Number(r.Empty), account.Number(r.Hidden))
 	r.splits(w)
 	for _, n := range r.Notes {
 		fmt.Fprintln(w, "  note:", n)
@@ -46,7 +45,7 @@ func (r *Report) Text(out io.Writer) error {
 		p.text(w)
 	}
 	if more > 0 {
-		fmt.Fprintf(w, "\n  and %s more\n", number(more))
+		fmt.Fprintf(w, "\n  and %s more\n", account.Number(more))
 	}
 	return w.Flush()
 }
@@ -66,7 +65,7 @@ func (r *Report) splits(w io.Writer) {
 		}
 		fmt.Fprintf(t, "\t%s\t%s\t%s", s.Split, end(s.First), end(s.Last))
 		for _, n := range []int64{s.Rows, s.Missing, s.Gaps, s.Doubled, s.Files} {
-			fmt.Fprintf(t, "\t%s", number(n))
+			fmt.Fprintf(t, "\t%s", account.Number(n))
 		}
 		fmt.Fprintln(t, "\t")
 	}
@@ -84,9 +83,9 @@ func (r *Report) splits(w io.Writer) {
 			continue
 		}
 		b := s.Broker
-		fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", s.Split, number(b.First), end(b.End-1), end(b.Committed))
+		fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", s.Split, account.Number(b.First), end(b.End-1), end(b.Committed))
 		for _, n := range []int64{b.Records, b.Nulls, b.Markers, b.Aborted, b.Absent, b.Gone, b.Open + b.Beyond} {
-			fmt.Fprintf(t, "\t%s", number(n))
+			fmt.Fprintf(t, "\t%s", account.Number(n))
 		}
 		fmt.Fprintln(t, "\t")
 	}
@@ -100,7 +99,7 @@ func (p *Problem) text(w io.Writer) {
 	}
 	for i, f := range p.Files {
 		if i == shownFiles {
-			fmt.Fprintf(w, "    and %s\n", plural(int64(len(p.Files)-shownFiles), "more file", "more files"))
+			fmt.Fprintf(w, "    and %s\n", account.Plural(int64(len(p.Files)-shownFiles), "more file", "more files"))
 			break
 		}
 		fmt.Fprintf(w, "    file %s\n", f)
@@ -109,15 +108,15 @@ func (p *Problem) text(w io.Writer) {
 		text := account.Shorten(o.Offsets)
 		if o.More > 0 {
 			head, _, _ := strings.Cut(text, " and ")
-			text = fmt.Sprintf("%s and %s more ranges", head, number(int64(strings.Count(o.Offsets, " ")-strings.Count(head, " "))+o.More))
+			text = fmt.Sprintf("%s and %s more ranges", head, account.Number(int64(strings.Count(o.Offsets, " ")-strings.Count(head, " "))+o.More))
 		}
-		fmt.Fprintf(w, "    %s offsets %s (%s)\n", o.Split, text, number(o.Count))
+		fmt.Fprintf(w, "    %s offsets %s (%s)\n", o.Split, text, account.Number(o.Count))
 	}
 	for i, n := range p.Neighbours {
 		if i == shownFiles {
 			break
 		}
-		fmt.Fprintf(w, "    offset %s is in %s, of %s\n", number(n.Offset), n.Path, n.Time.Format("2006-01-02 15:04:05.000"))
+		fmt.Fprintf(w, "    offset %s is in %s, of %s\n", account.Number(n.Offset), n.Path, n.Time.Format("2006-01-02 15:04:05.000"))
 	}
 	if p.ToDo != "" {
 		fmt.Fprintf(w, "    -> %s\n", p.ToDo)
@@ -128,29 +127,5 @@ func end(n int64) string {
 	if n < 0 {
 		return "-"
 	}
-	return number(n)
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
-// number writes n with commas.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return sign + b.String()
+	return account.Number(n)
 }
