@@ -369,8 +369,11 @@ func each(from, to int64, pieces []piece, contents []stretch, visit func(from, t
 func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 	slices.SortFunc(k.pieces, func(a, b piece) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var in, out counts
-	wrong := map[int]*Problem{} // by file
-	bad := []piece{}
+	type contradicted struct {
+		Problem
+		offsets account.Set // piece by piece as they were compared
+	}
+	wrong := map[int]*contradicted{} // by file
 	said := int64(0)
 	each(k.From, k.To, k.pieces, contents, func(from, to int64, what connector.Content, file int) {
 		sum.Compared += to - from
@@ -381,11 +384,13 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 		}
 		in[what] += to - from
 		if what == connector.Null || what == connector.Marker || what == connector.Beyond || what == connector.Aborted && c.broker.Isolation == "read_committed" {
-			bad = append(bad, piece{account.Run{From: from, To: to}, file})
-			if wrong[file] == nil {
-				wrong[file] = &Problem{Kind: TopicContradicts, Path: k.files[file], What: fmt.Sprintf("the file holds offsets of %s where the topic has %s",
-					k.Split, noRecord[what]), ToDo: "the topic was made anew or cut, or the file's rows are not its records: compare a few of these rows with the topic"}
+			w := wrong[file]
+			if w == nil {
+				w = &contradicted{Problem: Problem{Kind: TopicContradicts, Path: k.files[file], What: fmt.Sprintf("the file holds offsets of %s where the topic has %s",
+					k.Split, noRecord[what]), ToDo: "the topic was made anew or cut, or the file's rows are not its records: compare a few of these rows with the topic"}}
+				wrong[file] = w
 			}
+			w.offsets.Runs = append(w.offsets.Runs, account.Run{From: from, To: to})
 		}
 	})
 	if said < k.To-k.From {
@@ -394,14 +399,9 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 	cert := &certificate{n: k.n}
 	cert.Checkpoint = k.checkpoint
 	for _, file := range slices.Sorted(maps.Keys(wrong)) {
-		set := account.Set{}
-		for _, b := range bad {
-			if b.file == file {
-				set.Runs = append(set.Runs, b.Run)
-			}
-		}
-		wrong[file].Offsets = []SplitOffsets{{k.Split, set.Text(), set.Count()}}
-		c.j.found(cert, *wrong[file])
+		w := wrong[file]
+		w.Offsets = []SplitOffsets{{k.Split, w.offsets.Text(), w.offsets.Count()}}
+		c.j.found(cert, w.Problem)
 	}
 	gone := in[connector.Gone] + out[connector.Gone]
 	sum.Gone += gone
@@ -455,11 +455,7 @@ func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *
 			if file >= 0 || !slices.Contains(x.of, what) {
 				return
 			}
-			if n := len(set.Runs); n > 0 && set.Runs[n-1].To == from {
-				set.Runs[n-1].To = to
-			} else {
-				set.Runs = append(set.Runs, account.Run{From: from, To: to})
-			}
+			set.AddRun(from, to)
 		})
 		c.j.found(cert, Problem{Kind: TopicContradicts, What: x.what, Path: c.j.rep.Log, Offsets: []SplitOffsets{{k.Split, set.Text(), set.Count()}},
 			ToDo: "rows may be missing: run the job's SELECT over these offsets and compare; if the topic was made anew meanwhile, it cannot be compared"})
