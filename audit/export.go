@@ -78,6 +78,8 @@ type ExportedFile struct {
 	Repaired int64 `json:"repaired,omitempty"`
 	// Accepted says who took note of the loss.
 	Accepted string `json:"accepted,omitempty"`
+
+	by *Job // that wrote it; Job is its name, which is known for sure when its log was read
 }
 
 // exporter collects the files of one partition while the table is audited.
@@ -116,7 +118,7 @@ func (x *exporter) lost(j *judge, c *certificate, f *account.File, at, accepted 
 }
 
 func (x *exporter) entry(j *judge, c *certificate, f *account.File, at string) ExportedFile {
-	e := ExportedFile{Name: strings.TrimPrefix(at, x.dir+"/"), Length: f.Length, SHA256: f.SHA256, Rows: f.Rows, Offsets: f.Offsets, Insert: f.Insert, Job: j.rep.Job}
+	e := ExportedFile{Name: strings.TrimPrefix(at, x.dir+"/"), Length: f.Length, SHA256: f.SHA256, Rows: f.Rows, Offsets: f.Offsets, Insert: f.Insert, by: j.rep}
 	job := x.jobs[j.rep]
 	if job == nil {
 		job = &ExportedJob{Certificates: []ExportedLink{}}
@@ -172,17 +174,15 @@ func (t *table) export(x *exporter) (*Exported, error) {
 	for _, f := range x.Files {
 		x.Committed = x.Committed && parts[path.Join(x.Partition, path.Dir(f.Name))]
 	}
+	for _, list := range [][]ExportedFile{x.Files, x.Lost} {
+		for i := range list {
+			list[i].Job = list[i].by.Job
+		}
+	}
 	for _, j := range t.rep.Jobs {
 		e := x.jobs[j]
 		if e == nil {
 			continue
-		}
-		for _, list := range [][]ExportedFile{x.Files, x.Lost} { // before its claim was read, the job was called as its log's folder
-			for i := range list {
-				if list[i].Job == path.Base(j.Log) {
-					list[i].Job = j.Job
-				}
-			}
 		}
 		e.Job, e.AccountsClose, e.Splits = j.Job, j.AccountsClose, j.Splits
 		e.Chain = account.ChainEnd{Certificate: j.Chain, Checkpoint: j.Last}
