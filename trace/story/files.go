@@ -1,8 +1,10 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,27 +96,32 @@ func (a *Amend) String() string {
 	return fmt.Sprintf("entry %d of the table's log, by %s %s%s", a.Entry, a.Who, stamp(a.Time), why)
 }
 
-// amendOf is the amend with this number, nil if there is none.
-func amendOf(m *commit.Mended, n int64) *Amend {
+// amends are the amends of files so far, each made once: it may have taken many files.
+type amends map[*commit.Amended]*Amend
+
+// of is the amend with this number, nil if there is none.
+func (as amends) of(m *commit.Mended, n int64) *Amend {
 	if n == 0 {
 		return nil
 	}
-	for i := range m.Amends {
-		a := &m.Amends[i]
-		if a.N != n {
-			continue
-		}
-		out := &Amend{Entry: a.N, Who: a.Who, Why: a.Why, Time: a.Time, Adopted: len(a.Removed) == 0}
-		if out.Adopted {
-			return out // its files may be all of the table
-		}
-		for _, f := range a.Added {
-			out.Added = append(out.Added, f.Final)
-			out.blind = out.blind || len(f.Offsets) == 0 && f.Rows > 0
-		}
+	i, ok := slices.BinarySearchFunc(m.Amends, n, func(a commit.Amended, n int64) int { return cmp.Compare(a.N, n) })
+	if !ok {
+		return nil
+	}
+	a := &m.Amends[i]
+	if out := as[a]; out != nil {
 		return out
 	}
-	return nil
+	out := &Amend{Entry: a.N, Who: a.Who, Why: a.Why, Time: a.Time, Adopted: len(a.Removed) == 0}
+	as[a] = out
+	if out.Adopted {
+		return out // its files may be all of the table
+	}
+	for _, f := range a.Added {
+		out.Added = append(out.Added, f.Final)
+		out.blind = out.blind || len(f.Offsets) == 0 && f.Rows > 0
+	}
+	return out
 }
 
 // added gives the files that amends put there and that are asked for.
@@ -125,7 +132,7 @@ func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
 	}
 	for i := range m.Amends {
 		a := &m.Amends[i]
-		by := amendOf(m, a.N)
+		by := t.amends.of(m, a.N)
 		for k := range a.Added {
 			f := &a.Added[k]
 			if !q.wants(nil, f) {
@@ -144,7 +151,7 @@ func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
 			}
 			switch n := m.Removed[f.Final]; {
 			case n > a.N:
-				x.State, x.Amend, x.Added = Amended, amendOf(m, n), false
+				x.State, x.Amend, x.Added = Amended, t.amends.of(m, n), false
 			case !known:
 				x.State = Uncertain
 			case there && size == f.Length:
@@ -200,14 +207,14 @@ const (
 )
 
 // fileOf makes a File of a certificate's i-th.
-func fileOf(tb Table, c *commit.Recorded, i int) File {
+func (as amends) fileOf(tb Table, c *commit.Recorded, i int) File {
 	f := &c.Files[i]
 	out := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Pending: f.Pending, Final: f.Final, Partition: f.Partition, Checkpoint: c.Checkpoint, Epoch: c.Epoch,
 		Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: c.Time, Accepted: c.AcceptedLoss(f.Final), file: f}
 	for _, r := range c.Repairs(f.Final) {
 		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
 	}
-	out.Offsets, out.Amend = offsetsOf(f), amendOf(c.Mended(), c.Amended(f.Final))
+	out.Offsets, out.Amend = offsetsOf(f), as.of(c.Mended(), c.Amended(f.Final))
 	if c.Done != nil {
 		out.Done, out.DoneBy = c.Done.Time, c.Done.Epoch
 		if i < len(c.Done.Verdicts) {
@@ -323,7 +330,7 @@ func (t *teller) table(tb Table) error {
 				t.moreFiles++
 				continue
 			}
-			f := fileOf(tb, c, i)
+			f := t.amends.fileOf(tb, c, i)
 			if len(t.out.Files)+len(mine) < maxLooks {
 				f.look(tb, c)
 			} else {

@@ -91,11 +91,13 @@ type teller struct {
 	moreFiles int
 	// names maps a path to its file.
 	names map[string]*File
+	// amends are those that files of the answer have.
+	amends amends
 }
 
 // Tell answers a query. Errors mean that something could not be read at all; what is damaged is in the notes.
 func Tell(o Options) (*Story, error) {
-	t := &teller{Options: o, out: &Story{Query: o.Query}, own: map[string]bool{}, set: map[string]bool{}, folders: map[string]bool{}, names: map[string]*File{}}
+	t := &teller{Options: o, out: &Story{Query: o.Query}, own: map[string]bool{}, set: map[string]bool{}, folders: map[string]bool{}, names: map[string]*File{}, amends: amends{}}
 	if err := t.whole(); err != nil {
 		return nil, err
 	}

@@ -13,9 +13,10 @@ import (
 
 // EachFile visits every file that a table's certificates name, from the oldest. Where it is now is looked up if look is set.
 func EachFile(e env.Env, tb Table, look bool, visit func(*File, *account.File) error) error {
+	as := amends{}
 	return each(e, tb, func(c *commit.Recorded) error {
 		for i := range c.Files {
-			f := fileOf(tb, c, i)
+			f := as.fileOf(tb, c, i)
 			if look {
 				f.look(tb, c)
 			} else if c.Superseded > 0 {
