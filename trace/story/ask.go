@@ -99,7 +99,7 @@ func found(t *teller, tb Table, p string) (at string, err error) {
 // Nothing reports whether something in particular was asked for and nothing that was read knows of it.
 func (s *Story) Nothing() bool {
 	q := &s.Query
-	if q.Path == "" && q.Prefix == "" && q.Record == nil && q.Checkpoint == 0 {
+	if !q.particular() {
 		return false
 	}
 	for i := range s.Grids {

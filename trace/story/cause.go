@@ -156,7 +156,7 @@ func (t *teller) cause(f *File) Cause {
 		c.Kind, c.Op, c.Path, c.Time, c.trace = LateDelete, string(e.Op), bare(e.Path), at(e.Record.Time), e
 		c.Who = fmt.Sprintf("epoch %d (%s, pid %d)", e.Epoch, e.Host, e.PID)
 		c.For = append(c.For, fmt.Sprintf("epoch %d sent a delete of %s at %s and never got an answer: it may have been carried out late", e.Epoch, c.Path, stamp(c.Time)))
-		c.ToDo = "confirm it with the NameNodes' audit logs (--audit-log), then how to get the rows back: docs/operations/repair.md"
+		c.ToDo = "confirm it with the NameNodes' audit logs (--audit-log), then " + howBack
 		return c
 	}
 	t.nobody(&c, l)
@@ -272,7 +272,7 @@ func (t *teller) late(c *Cause, e, before, between *namenode.Event, own bool) {
 	if own && len(t.entries) > 0 {
 		c.For = append(c.For, "no attempt of the job recorded a delete of this path at that time: the request had been sent before, by a process that may have ended since")
 	}
-	c.ToDo = "the writer that deletes before it writes must be replaced (staunch deletes by exact, unique names only); how to get the rows back: docs/operations/repair.md"
+	c.ToDo = "the writer that deletes before it writes must be replaced (staunch deletes by exact, unique names only); " + howBack
 }
 
 // stranger tells a cleaner from any other client.
@@ -298,7 +298,7 @@ func (t *teller) stranger(c *Cause, e *namenode.Event, l life) {
 	if len(t.own) > 0 {
 		c.For = append(c.For, "it is not the client that wrote the job's files ("+strings.Join(t.owners(), ", ")+")")
 	}
-	c.ToDo = "find out what runs as " + c.Who + " and keep it out of _DUMP_TEMPORARY and off the table; then how to get the rows back: docs/operations/repair.md"
+	c.ToDo = "find out what runs as " + c.Who + " and keep it out of _DUMP_TEMPORARY and off the table; then " + howBack
 }
 
 func (t *teller) owners() (out []string) {

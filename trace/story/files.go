@@ -191,7 +191,7 @@ func (f *File) repaired(tb Table, size int64) bool {
 
 // asked reports whether what took the file is to be found: of one that was written again too, if it was asked for.
 func (f *File) asked(q *Query) bool {
-	return f.missing() || f.State == Repaired && (q.Path != "" || q.Prefix != "" || q.Record != nil || q.Checkpoint != 0)
+	return f.missing() || f.State == Repaired && q.particular()
 }
 
 // told reports whether a checkpoint's answer lists the file besides counting it.
@@ -280,6 +280,11 @@ func (f *File) look(tb Table, c *commit.Recorded) {
 	}
 }
 
+// particular: something in particular is asked for, not what is wrong.
+func (q *Query) particular() bool {
+	return q.Path != "" || q.Prefix != "" || q.Record != nil || q.Checkpoint != 0
+}
+
 // wants reports whether a certificate's file is asked for.
 func (q *Query) wants(c *commit.Recorded, f *account.File) bool {
 	switch {
@@ -336,7 +341,7 @@ func (t *teller) table(tb Table) error {
 			} else {
 				f.State = Uncertain
 			}
-			if q.Path == "" && q.Prefix == "" && q.Record == nil && q.Checkpoint == 0 && (f.State == Visible || f.State == Amended) {
+			if !q.particular() && (f.State == Visible || f.State == Amended) {
 				continue
 			}
 			if !q.Since.IsZero() && !f.Done.IsZero() && f.Done.Before(q.Since) || !q.Until.IsZero() && f.Promised.After(q.Until) {

@@ -127,6 +127,9 @@ func Tell(o Options) (*Story, error) {
 	return t.out, nil
 }
 
+// howBack is the part of a ToDo that does not hold for every file.
+const howBack = "how to get the rows back: docs/operations/repair.md"
+
 // maxCauses bounds for how many files a cause is looked for.
 const maxCauses = 200
 
@@ -146,10 +149,10 @@ func (t *teller) causes() {
 		}
 		c := t.cause(f)
 		if f.State == Repaired {
-			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/repair.md", "its rows are back")
+			c.ToDo = strings.ReplaceAll(c.ToDo, howBack, "its rows are back")
 		}
 		if f.Checkpoint == 0 { // no log of staunch has its offsets
-			c.ToDo = strings.ReplaceAll(c.ToDo, "how to get the rows back: docs/operations/repair.md", "its rows must come from their source again")
+			c.ToDo = strings.ReplaceAll(c.ToDo, howBack, "its rows must come from their source again")
 		}
 		t.out.Causes = append(t.out.Causes, c)
 	}
