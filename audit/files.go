@@ -75,6 +75,16 @@ func (x *files) inside(f *account.File, p string) (string, bool) {
 	return x.root + p[at:], true
 }
 
+// now is the path at which a file of the table stands now, if the table was moved since.
+func (x *files) now(p string) string {
+	if x.moved != "" {
+		if rel, ok := strings.CutPrefix(p, x.moved+"/"); ok {
+			return path.Join(x.root, rel)
+		}
+	}
+	return p
+}
+
 // check judges one file of a certificate. v is its verdict, "" as long as it has none: then it may be in either place. Where the file was lost a
 // replacement may stand for it.
 func (x *files) check(j *judge, c *certificate, f *account.File, v account.Verdict) error {

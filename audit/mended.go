@@ -137,31 +137,21 @@ func (j *judge) repair(e *log.Entry, r *account.Repair) {
 		j.at(e, Order, doctored, "a repair of checkpoint %d stands behind entry %d, which takes that back", r.Checkpoint, n)
 	case !stands && n == 0 && !j.holes:
 		j.at(e, ChainBroken, doctored, "a repair of checkpoint %d names certificate %s, which does not stand before it", r.Checkpoint, account.Short(r.Certificate))
-	case !j.holes && !j.named.has(j.now(r.Final)):
+	case !j.holes && !j.named.has(j.files.now(r.Final)):
 		j.at(e, ChainBroken, doctored, "a repair names %s, which is no file of a certificate before it", r.Final)
 	}
-}
-
-// now is the path at which a file of the table stands now, if the table was moved since.
-func (j *judge) now(p string) string {
-	if j.files.moved != "" {
-		if rel, ok := strings.CutPrefix(p, j.files.moved+"/"); ok {
-			return path.Join(j.files.root, rel)
-		}
-	}
-	return p
 }
 
 // amend checks an amend entry by itself and remembers what it put into the table.
 func (j *judge) amend(e *log.Entry, a *account.Amend) error {
 	j.doubt(e.N, a)
 	for _, p := range a.Removed {
-		if !j.holes && !j.named.has(j.now(p)) {
+		if !j.holes && !j.named.has(j.files.now(p)) {
 			j.at(e, ChainBroken, doctored, "an amend takes out %s, which is no file of an entry before it", p)
 		}
 	}
 	for i := range a.Added {
-		p := j.now(a.Added[i].Final)
+		p := j.files.now(a.Added[i].Final)
 		if !strings.HasPrefix(p, j.files.root+"/") || path.Clean(p) != p {
 			j.at(e, FileOutside, doctored, "an amend adds %s, which is outside the table", p)
 			continue
@@ -238,7 +228,7 @@ func (j *judge) added() error {
 	void := j.voids()
 	for _, final := range slices.Sorted(maps.Keys(j.past.mended.Added)) {
 		f := j.past.mended.Added[final]
-		at := j.now(final)
+		at := j.files.now(final)
 		if counts, err := j.voided(void, final, at); err != nil || !counts {
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -240,6 +241,19 @@ func (l *lake) amend(f account.File, name string) account.File {
 	l.places = nil
 	l.open()
 	return a
+}
+
+// TestUnnamedOfMovedTable: what an amend put into a table is named wherever the table stands now.
+func TestUnnamedOfMovedTable(t *testing.T) {
+	l := standard(t, "json", 0)
+	l.amend(l.file(0, 1), "rewritten.json")
+	l.must(os.WriteFile(l.root+"/other.json", []byte("{}\n"), 0o666))
+	to := filepath.Join(filepath.Dir(l.root), "elsewhere")
+	l.must(os.Rename(l.root, to))
+	list, lines, err := ListUnnamed(context.Background(), local.New(), to, "")
+	if err != nil || !lines || len(list) != 1 || list[0].Path != to+"/other.json" {
+		t.Error(list, lines, err)
+	}
 }
 
 // TestAmendedIsClean: what was rewritten on purpose and recorded is clean, under the old name or a new one, twice, and archived.

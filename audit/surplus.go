@@ -158,7 +158,7 @@ func (t *table) doubles() error {
 				continue
 			}
 			told[f.final] = true
-			f.job.judge.rep.problem(Problem{Kind: OffsetsTwice, Entry: f.by, Path: f.job.judge.now(f.final), ToDo: copyAdvice,
+			f.job.judge.rep.problem(Problem{Kind: OffsetsTwice, Entry: f.by, Path: f.job.judge.files.now(f.final), ToDo: copyAdvice,
 				What: fmt.Sprintf("an amend (entry %d) put the file into the table, and it is a copy of %s: its rows are there twice", f.by, v.final)})
 		}
 	}

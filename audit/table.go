@@ -238,7 +238,7 @@ func (l *jobLog) later(named names, x *files) (changed bool, err error) {
 			changed = true
 			if json.Unmarshal(it.entry.Body, &a) == nil {
 				for i := range a.Added {
-					named.add(l.judge.now(a.Added[i].Final))
+					named.add(x.now(a.Added[i].Final))
 				}
 			}
 		case account.KindPartition:

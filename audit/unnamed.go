@@ -89,7 +89,7 @@ func (w *walker) name(kind string, body []byte) error {
 			return fault.New(fault.Damage, "an amend: %w", err)
 		}
 		for i := range a.Added {
-			w.named.add(a.Added[i].Final)
+			w.named.add(w.files.now(a.Added[i].Final))
 		}
 	}
 	return nil
