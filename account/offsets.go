@@ -101,7 +101,7 @@ const maxText = 64
 // String lists the runs as first..last, at most 64 of them.
 func (s Set) String() string {
 	if n := len(s.Runs) - maxText; n > 0 {
-		return Set{s.Runs[:maxText]}.Text() + fmt.Sprintf(" and %d more ranges", n)
+		return Set{s.Runs[:maxText]}.Text() + more(n)
 	}
 	return s.Text()
 }
@@ -131,8 +131,11 @@ func Shorten(text string) string {
 	for range maxText {
 		at += strings.IndexByte(text[at:], ' ') + 1
 	}
-	return text[:at-1] + fmt.Sprintf(" and %d more ranges", runs-maxText)
+	return text[:at-1] + more(runs-maxText)
 }
+
+// more stands for the runs that a text leaves out.
+func more(n int) string { return fmt.Sprintf(" and %d more ranges", n) }
 
 // The two encodings of a set; the smaller one is written.
 const (
