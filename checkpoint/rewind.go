@@ -95,7 +95,7 @@ func (s *Store) Rewind(r Rewind) (*RewindEntry, error) {
 	}
 	r.Version, r.LogID, r.Epoch, r.By = Version, s.logID, s.epoch, &s.own
 	failpoint.Hit(failpoint.RewindBefore)
-	if _, err := s.append(account.KindRewind, r, log.Fenced); err != nil {
+	if _, err := s.append(account.KindRewind, r, log.Fenced, false); err != nil {
 		return nil, err
 	}
 	failpoint.Hit(failpoint.RewindJob)

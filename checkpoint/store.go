@@ -45,7 +45,6 @@ type Store struct {
 	noFence      bool
 	variant      Variant
 	frozen       bool // RestoreFirst: before was chosen
-	untilEnd     bool // a begin is being appended that the end stops
 	before       *Restored
 }
 
@@ -253,7 +252,8 @@ func (s *Store) fenced() error {
 	return nil
 }
 
-func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error) {
+// append appends an entry; with untilEnd an end of the job's stops it.
+func (s *Store) append(kind string, body any, below log.Below, untilEnd bool) (log.Entry, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return log.Entry{}, fmt.Errorf("encode %s: %w", kind, err)
@@ -264,7 +264,7 @@ func (s *Store) append(kind string, body any, below log.Below) (log.Entry, error
 			if err := s.apply(e); err != nil {
 				return err
 			}
-			if s.untilEnd && e.Kind == account.KindEnd {
+			if untilEnd && e.Kind == account.KindEnd {
 				return ErrEnded
 			}
 			return s.fenced()
@@ -302,9 +302,7 @@ func (s *Store) Begin(b account.Begin, untilEnd bool) error {
 	if s.variant.BelowFences {
 		below = log.Fenced
 	}
-	s.untilEnd = untilEnd
-	e, err := s.append(account.KindBegin, b, below)
-	s.untilEnd = false
+	e, err := s.append(account.KindBegin, b, below, untilEnd)
 	if err != nil {
 		return err
 	}
@@ -323,7 +321,7 @@ func (s *Store) Complete(m Metadata) (*Restored, error) {
 		m.Previous = s.newest.Hash
 	}
 	m.Version, m.LogID, m.Epoch, m.By = Version, s.logID, s.epoch, &s.own
-	if _, err := s.append(account.KindComplete, m, log.Fenced); err != nil {
+	if _, err := s.append(account.KindComplete, m, log.Fenced, false); err != nil {
 		return nil, err
 	}
 	s.frozen = false
@@ -337,7 +335,7 @@ func (s *Store) End(id account.CheckpointID) error {
 		return err
 	}
 	failpoint.Hit(failpoint.EndBefore)
-	_, err := s.append(account.KindEnd, account.End{LogID: s.logID, Epoch: s.epoch, Checkpoint: id, Time: s.env.Now().UTC()}, log.Fenced)
+	_, err := s.append(account.KindEnd, account.End{LogID: s.logID, Epoch: s.epoch, Checkpoint: id, Time: s.env.Now().UTC()}, log.Fenced, false)
 	return err
 }
 
