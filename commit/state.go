@@ -361,4 +361,7 @@ func (s *State) doneSplits() map[string]bool {
 }
 
 // Begun reports whether a certificate of this log was ever done.
-func (s *State) Begun() bool { return len(s.doneSplits()) > 0 }
+func (s *State) Begun() bool {
+	return s.Segment != nil && len(s.Segment.Splits) > 0 ||
+		slices.ContainsFunc(s.Certificates, func(c *Certified) bool { return c.Done != nil && len(c.Ranges) > 0 })
+}
