@@ -213,9 +213,6 @@ func (d *Drill) ordersAt(at string, strikes ...Strike) Orders {
 	return o
 }
 
-// home is the folder of a run.
-func (o Orders) home() string { return strings.TrimSuffix(o.Places.Checkpoints, "/checkpoints") }
-
 // undisturbed runs the job twice without a fault, and records the first.
 func (d *Drill) undisturbed(ctx context.Context, j *judge, rep *Report) error {
 	var sights [2]*Sight
@@ -257,7 +254,7 @@ func (d *Drill) undisturbed(ctx context.Context, j *judge, rep *Report) error {
 	return nil
 }
 
-// recorded reads the operations of a life: how often each step came, and the steps in order of their first coming.
+// recorded reads the operations of a life: how often each step came, and the steps, by weight and then in order of their first coming.
 func recorded(o Orders, life int, until func(Key) bool) (steps []Key, count map[Key]int, all int, err error) {
 	ops, err := lines[operation](filepath.Join(o.Control, opsFile))
 	count = map[Key]int{}
@@ -274,6 +271,7 @@ func recorded(o Orders, life int, until func(Key) bool) (steps []Key, count map[
 		count[op.Key]++
 		all++
 	}
+	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
 	return steps, count, all, err
 }
 
@@ -301,7 +299,6 @@ func (d *Drill) plan(ctx context.Context, j *judge, rep *Report) error {
 			}
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
 	add(steps, count, possible)
 	seen := map[Key]bool{}
 	for n, first := range halfway(steps, count) {
@@ -335,7 +332,6 @@ func (d *Drill) recovery(ctx context.Context, j *judge, n int, first Strike, of 
 	}
 	r.Took = time.Since(began)
 	steps, count, _, err = recorded(o, 1, goesOn)
-	slices.SortStableFunc(steps, func(a, b Key) int { return cmp.Compare(weight(a), weight(b)) })
 	return steps, count, r, err
 }
 
@@ -437,7 +433,7 @@ func (d *Drill) try(ctx context.Context, j *judge, i int, r *Run) error {
 		if r.Verdict != NotReached || first {
 			return nil
 		}
-		if err := errors.Join(removeTree(d.Stores, o.home()), os.RemoveAll(o.Control)); err != nil { // the next try finds nothing of this one
+		if err := errors.Join(removeTree(d.Stores, o.Places.home()), os.RemoveAll(o.Control)); err != nil { // the next try finds nothing of this one
 			return err
 		}
 		r.strikes = slices.Clone(r.strikes)
@@ -460,7 +456,7 @@ func (d *Drill) tryOnce(ctx context.Context, j *judge, o Orders, r *Run) error {
 	r.Sight, r.Restarts, r.Error = *s, out.restarts, ""
 	r.Verdict = d.verdict(j, r, out)
 	if r.Verdict.Bad() || d.Keep {
-		r.Kept, r.Log = o.home(), LogFile(o)
+		r.Kept, r.Log = o.Places.home(), LogFile(o)
 	}
 	if r.Verdict.Bad() || r.Verdict == NotReached {
 		r.Error = out.end.Error
@@ -570,12 +566,13 @@ func (d *Drill) leave(o Orders) error {
 	if d.Keep {
 		return nil
 	}
-	return removeTree(d.Stores, o.home())
+	return removeTree(d.Stores, o.Places.home())
 }
 
 // Verdicts in order, for people.
 func (r *Report) Verdicts() []Verdict {
-	return slices.SortedFunc(maps.Keys(r.Count()), func(a, b Verdict) int {
-		return cmp.Or(cmp.Compare(r.Count()[b], r.Count()[a]), cmp.Compare(a, b))
+	n := r.Count()
+	return slices.SortedFunc(maps.Keys(n), func(a, b Verdict) int {
+		return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b))
 	})
 }

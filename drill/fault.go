@@ -33,24 +33,6 @@ const (
 // Faults are all, the plainest first.
 var Faults = []Fault{KillAfter, KillBefore, DoneUnanswered, Unanswered, DoneFalse, DoneError, Late, LateNextLife, Twice, Again, Taken, FolderTaken}
 
-// Explain says what a fault does, for people.
-func (f Fault) Explain() string {
-	return map[Fault]string{
-		KillBefore:     "kill -9 just before the call",
-		KillAfter:      "kill -9 just after the call (of a write: half of the bytes arrived)",
-		Unanswered:     "the store does not answer, the call was not done",
-		DoneUnanswered: "the store does not answer, though the call was done",
-		DoneFalse:      "the store answers false, though the call was done",
-		DoneError:      "the store answers an error, though the call was done",
-		Late:           "the store does not answer, and does the call a few calls later",
-		LateNextLife:   "kill -9, and the store does the call while the next process works",
-		Twice:          "the store does the call twice and gives the second answer",
-		Again:          "the store does the call, and once more later",
-		Taken:          "another client deletes the file first; the job has to stop and name it",
-		FolderTaken:    "another client deletes the folder with all files on their way; the job has to write them again, or to stop and name them",
-	}[f]
-}
-
 // theft reports a fault that takes data away: the job cannot have it back, but must not keep silent.
 func (f Fault) theft() bool { return f == Taken || f == FolderTaken }
 

@@ -139,11 +139,13 @@ func (t Root) of(rest string) Place {
 	return PlaceFolder
 }
 
+// home is the folder of the run.
+func (p Places) home() string { return strings.TrimSuffix(p.Checkpoints, "/checkpoints") }
+
 // takenFrom is where a copy is kept of a file of the run that somebody takes away; ok is false for files outside of the run.
 func (p Places) takenFrom(uri string) (to string, ok bool) {
-	home := strings.TrimSuffix(p.Checkpoints, "/checkpoints")
-	rest, ok := below(uri, home)
-	return home + "/taken/" + rest, ok
+	rest, ok := below(uri, p.home())
+	return p.home() + "/taken/" + rest, ok
 }
 
 // below gives uri relative to folder, "" for the folder itself.

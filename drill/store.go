@@ -47,21 +47,9 @@ func (s *store) change(op Op, p, to, kind string, call, taken func() error) erro
 	}
 	f := s.w.enter(op, uri, dst, kind)
 	switch f {
-	case "":
-		return call()
-	case KillBefore:
-		s.w.die()
-	case KillAfter:
-		_ = call()
-		s.w.die()
-	case DoneUnanswered:
-		_ = call()
 	case DoneFalse:
 		_ = call()
 		return &fs.Error{Op: string(op), Path: uri, To: dst, Kind: fs.ErrRefused, Why: errTold.Error()}
-	case DoneError:
-		_ = call()
-		return s.wrong(op, p)
 	case Late:
 		s.w.later(op, uri, dst, 0, lateAfter)
 	case LateNextLife:
@@ -78,6 +66,25 @@ func (s *store) change(op Op, p, to, kind string, call, taken func() error) erro
 		return errors.Join(taken(), call())
 	case FolderTaken:
 		return errors.Join(s.takeFolder(path.Dir(p)), call())
+	}
+	return s.met(f, op, p, call)
+}
+
+// met carries out a call that changes something, or not, and answers, as a fault says that any such call can meet.
+func (s *store) met(f Fault, op Op, p string, call func() error) error {
+	switch f {
+	case "":
+		return call()
+	case KillBefore:
+		s.w.die()
+	case KillAfter:
+		_ = call()
+		s.w.die()
+	case DoneUnanswered:
+		_ = call()
+	case DoneError:
+		_ = call()
+		return s.wrong(op, p)
 	}
 	return s.away(op, p)
 }
@@ -143,17 +150,15 @@ func replace(f fs.FS, p string, b []byte) error {
 
 func none() error { return nil }
 
-// answer decides about a call that changes no names: whether it is done, and what is answered instead of its own error.
-func (s *store) answer(op Op, p, kind string) (done bool, instead error) {
-	switch s.w.enter(op, s.URI(p), "", kind) {
+// answer is what is answered to a call that only looks, instead of its own answer; nil for that one.
+func (s *store) answer(op Op, p string) error {
+	switch s.w.enter(op, s.URI(p), "", "") {
 	case "", KillBefore:
-		return true, nil
-	case Unanswered:
-		return false, s.away(op, p)
-	case DoneUnanswered:
-		return true, s.away(op, p)
+		return nil
+	case Unanswered, DoneUnanswered:
+		return s.away(op, p)
 	}
-	return true, s.wrong(op, p)
+	return s.wrong(op, p)
 }
 
 // Create implements fs.FS.
@@ -216,23 +221,11 @@ func (s *store) DeleteDir(dir string) error {
 
 // effect carries out a call that makes something durable or ends it.
 func (s *store) effect(op Op, p, kind string, call func() error) error {
-	switch s.w.enter(op, s.URI(p), "", kind) {
-	case "":
-		return call()
-	case KillBefore:
-		s.w.die()
-	case KillAfter:
-		_ = call()
-		s.w.die()
-	case DoneUnanswered:
-		_ = call()
-	case DoneError:
-		_ = call()
-		return s.wrong(op, p)
-	case FolderTaken:
+	f := s.w.enter(op, s.URI(p), "", kind)
+	if f == FolderTaken {
 		return errors.Join(call(), s.takeFolder(path.Dir(p)))
 	}
-	return s.away(op, p)
+	return s.met(f, op, p, call)
 }
 
 // SyncDir implements fs.FS.
@@ -242,7 +235,7 @@ func (s *store) SyncDir(dir string) error {
 
 // Stat implements fs.FS.
 func (s *store) Stat(p string) (fs.Info, error) {
-	if done, err := s.answer(OpStat, p, ""); !done || err != nil {
+	if err := s.answer(OpStat, p); err != nil {
 		return fs.Info{}, err
 	}
 	return s.FS.Stat(p)
@@ -250,7 +243,7 @@ func (s *store) Stat(p string) (fs.Info, error) {
 
 // Open implements fs.FS.
 func (s *store) Open(p string) (fs.Reader, error) {
-	if done, err := s.answer(OpOpen, p, ""); !done || err != nil {
+	if err := s.answer(OpOpen, p); err != nil {
 		return nil, err
 	}
 	return s.FS.Open(p)
@@ -258,7 +251,7 @@ func (s *store) Open(p string) (fs.Reader, error) {
 
 // List implements fs.FS.
 func (s *store) List(dir string) ([]fs.Info, error) {
-	if done, err := s.answer(OpList, dir, ""); !done || err != nil {
+	if err := s.answer(OpList, dir); err != nil {
 		return nil, err
 	}
 	return s.FS.List(dir)

@@ -139,17 +139,17 @@ type missing struct {
 
 func (m *missing) Live(ctx context.Context, o Orders, life int) (End, error) {
 	if life == 0 {
-		f, home, err := m.stores.Resolve(o.home())
+		f, home, err := m.stores.Resolve(o.Places.home())
 		if err != nil {
 			return End{}, err
 		}
 		if list, err := f.List(home); !errors.Is(err, fs.ErrNotExist) {
-			m.t.Errorf("%s: a run begins with %v, %v", o.home(), list, err)
+			m.t.Errorf("%s: a run begins with %v, %v", o.Places.home(), list, err)
 		}
 		if n, err := struckSo(o); n > 0 || err != nil {
-			m.t.Errorf("%s: %d strikes before it begins, %v", o.home(), n, err)
+			m.t.Errorf("%s: %d strikes before it begins, %v", o.Places.home(), n, err)
 		}
-		m.tried[o.home()]++
+		m.tried[o.Places.home()]++
 	}
 	o.Strikes = slices.Clone(o.Strikes)
 	if last := len(o.Strikes) - 1; last >= 0 && o.Strikes[last].Nth > 1 {

@@ -65,11 +65,10 @@ type operation struct {
 // Open begins a life of a run. die ends the process and does not return (in a test it panics).
 func Open(o Orders, life int, inner fs.Resolver, die func()) (*World, error) {
 	w := &World{o: o, life: life, inner: inner, die: die, count: map[Key]int{}, stores: map[fs.FS]*store{}, staged: map[string]string{}}
-	struck, err := lines[Strike](filepath.Join(o.Control, struckFile))
-	if err != nil {
+	var err error
+	if w.struck, err = struckSo(o); err != nil {
 		return nil, err
 	}
-	w.struck = len(struck)
 	calls, err := outstanding(o)
 	if err != nil {
 		return nil, err
@@ -134,12 +133,12 @@ func (w *World) enter(op Op, uri, to, kind string) Fault {
 	for _, c := range w.late {
 		if c.After <= w.changes {
 			due = append(due, c)
-		} else if k.Op == OpClose && c.URI == uri {
-			c.After = w.changes // with whatever comes next
-			later = append(later, c)
-		} else {
-			later = append(later, c)
+			continue
 		}
+		if k.Op == OpClose && c.URI == uri {
+			c.After = w.changes // with whatever comes next
+		}
+		later = append(later, c)
 	}
 	w.late = later
 	var f Fault

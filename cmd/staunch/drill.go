@@ -20,7 +20,6 @@ import (
 
 	"staunch/account"
 	"staunch/commit"
-	"staunch/config"
 	"staunch/connector"
 	"staunch/dataflow"
 	"staunch/drill"
@@ -352,7 +351,7 @@ func (s *drillSetup) look(ctx context.Context) (out []drill.Exhibit, err error) 
 		if err != nil {
 			return nil, err
 		}
-		store, dir, err := resolveCheckpoints(s.stores(), cmp.Or(ck.Dir, defaultStateDir()))
+		store, dir, err := resolveCheckpoints(s.stores(), ck.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -387,14 +386,6 @@ func (s *drillSetup) readers(table string) (jobs []string) {
 		}
 	}
 	return jobs
-}
-
-func defaultStateDir() string {
-	dir, err := config.DefaultStateDir(os.Getenv)
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 func (s *drillSetup) tell(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }

@@ -54,29 +54,34 @@ func drillJobCmd() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o, err := drill.ReadOrders(args[0])
-			if err != nil {
-				return err
-			}
-			life, err := strconv.Atoi(args[1])
-			if err != nil {
-				return err
-			}
-			w, err := drill.Open(o, life, all.Stores(), func() {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				select {}
-			})
-			if err != nil {
-				return err
-			}
-			err = drillLife(o, w, nil)
-			end := drill.End{Finished: err == nil}
-			if err != nil {
-				end.Class, end.Error = fault.ClassOf(err).String(), err.Error()
-			}
-			return errors.Join(o.Tell(end), w.Close(), err)
+			return drillProcess(args[0], args[1], nil)
 		},
 	}
+}
+
+// drillProcess is one process of a run: the given life. change is as in drillLife.
+func drillProcess(control, life string, change func(*job.Spec)) error {
+	o, err := drill.ReadOrders(control)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(life)
+	if err != nil {
+		return err
+	}
+	w, err := drill.Open(o, n, all.Stores(), func() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	})
+	if err != nil {
+		return err
+	}
+	err = drillLife(o, w, change)
+	end := drill.End{Finished: err == nil}
+	if err != nil {
+		end.Class, end.Error = fault.ClassOf(err).String(), err.Error()
+	}
+	return errors.Join(o.Tell(end), w.Close(), err)
 }
 
 // drillSettings replace the user's in a drill: checkpoints as fast as they come, restarts at once, and nothing that belongs to the real job.

@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"staunch/all"
 	"staunch/drill"
 	"staunch/fault"
 	"staunch/job"
@@ -41,27 +38,7 @@ var rules = map[string]func(*job.Variant){
 
 // drilledWithout is one process of a job without a rule.
 func drilledWithout(rule string) error {
-	o, err := drill.ReadOrders(os.Getenv(drilledControl))
-	if err != nil {
-		return err
-	}
-	life, err := strconv.Atoi(os.Getenv(drilledLife))
-	if err != nil {
-		return err
-	}
-	w, err := drill.Open(o, life, all.Stores(), func() {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	})
-	if err != nil {
-		return err
-	}
-	err = drillLife(o, w, func(s *job.Spec) { rules[rule](&s.Variant) })
-	end := drill.End{Finished: err == nil}
-	if err != nil {
-		end.Class, end.Error = fault.ClassOf(err).String(), err.Error()
-	}
-	return errors.Join(o.Tell(end), w.Close(), err)
+	return drillProcess(os.Getenv(drilledControl), os.Getenv(drilledLife), func(s *job.Spec) { rules[rule](&s.Variant) })
 }
 
 // ruleless is a Subject that lacks a rule.
