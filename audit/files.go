@@ -234,10 +234,7 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 		if (a.Files != nil || c.done == nil) && !slices.Contains(a.Files, f.Final) {
 			continue // this one was not accepted, or an earlier version's order did not say which were
 		}
-		l.Accepted = strings.TrimSpace(a.Who + " " + a.Time.UTC().Format("2006-01-02 15:04:05Z"))
-		if a.Who == "" {
-			l.Accepted = "somebody " + l.Accepted
-		}
+		l.Accepted = by(a.Who, a.Time)
 	}
 	l.Repairing = j.repairing(c, f)
 	for _, o := range f.Offsets {
