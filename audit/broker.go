@@ -160,7 +160,7 @@ func (t *table) against(l *jobLog, b *Broker) (*comparison, error) {
 
 // visit takes one entry in.
 func (c *comparison) visit(it item) {
-	if c.err != nil || it.entry == nil || it.entry.Kind != account.KindCertificate || c.j.past.out[it.entry.SHA256] {
+	if c.err != nil || it.entry == nil || it.entry.Kind != account.KindCertificate || c.j.past.superseded(it.entry.SHA256) {
 		return // what is damaged was reported
 	}
 	var cert account.Certificate

@@ -140,7 +140,7 @@ func (j *judge) judge(e *log.Entry) error {
 		var p account.Partition
 		if read(&p) && j.names(e, p.Certificate, p.Checkpoint) {
 			for _, name := range p.Partitions { // the success file of a superseded one stays, but nobody counts on it
-				j.parts[name] = j.parts[name] || !j.past.out[p.Certificate]
+				j.parts[name] = j.parts[name] || !j.past.superseded(p.Certificate)
 			}
 		}
 	case account.KindAccept:
@@ -256,7 +256,7 @@ func (j *judge) certificate(e *log.Entry, c *certificate) error {
 			j.left[f.Final] = *f
 		}
 	}
-	if j.past.out[c.hash] {
+	if j.past.superseded(c.hash) {
 		return j.takenBack(c)
 	}
 	j.ranges(c)
@@ -332,7 +332,7 @@ func (j *judge) done(e *log.Entry, d *account.Done) error {
 		}
 	}
 	n.DirtyIgnored = d.Counters.DirtyIgnored
-	if j.past.out[c.hash] {
+	if j.past.superseded(c.hash) {
 		j.newest = nil // where its files are was judged already
 		return nil
 	}
@@ -351,7 +351,7 @@ func (j *judge) settle() error {
 		return nil
 	}
 	j.newest = nil
-	if j.past.out[c.hash] {
+	if j.past.superseded(c.hash) {
 		return nil
 	}
 	for i := range c.Files {
@@ -369,7 +369,7 @@ func (j *judge) settle() error {
 
 // end judges what is left when the log has been read.
 func (j *judge) end() error {
-	committing := j.newest != nil && j.newest.done == nil && !j.past.out[j.newest.hash]
+	committing := j.newest != nil && j.newest.done == nil && !j.past.superseded(j.newest.hash)
 	if err := j.settle(); err != nil {
 		return err
 	}

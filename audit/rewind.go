@@ -15,11 +15,17 @@ import (
 // rewinds is what a log says of going back, and of repairs. It is read before anything is judged, since a certificate that a later entry supersedes is out of
 // every account.
 type rewinds struct {
-	// out are the superseded certificates; of names the supersede of each, done are the supersedes that were carried out.
-	out, done map[string]bool
-	of        map[string]string
-	// mended is what it says of repairs and amends.
+	// of names the supersede of each superseded certificate, done are the supersedes that were carried out.
+	of   map[string]string
+	done map[string]bool
+	// mended is what it says of certificates that were superseded, of repairs and amends.
 	mended commit.Mended
+}
+
+// superseded reports whether the certificate with this hash is out of the chain.
+func (r *rewinds) superseded(hash string) bool {
+	_, ok := r.mended.Superseded[hash]
+	return ok
 }
 
 func (r *rewinds) visit(it item) {
@@ -32,7 +38,7 @@ func (r *rewinds) visit(it item) {
 		var x account.Supersede
 		if json.Unmarshal(it.entry.Body, &x) == nil {
 			for _, c := range x.Certificates {
-				r.out[c], r.of[c] = true, it.entry.SHA256
+				r.of[c] = it.entry.SHA256
 			}
 		}
 	case account.KindRewound:

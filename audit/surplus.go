@@ -171,13 +171,13 @@ func (t *table) doubles() error {
 			}
 		}
 		m.Each(func(r commit.Repairing) {
-			if m.Removed[r.Final] == 0 && !past.out[r.Certificate] {
+			if m.Removed[r.Final] == 0 && !past.superseded(r.Certificate) {
 				see(r.SHA256, visible{job: l, final: r.Final, by: r.N, certified: true})
 			}
 		})
 		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
 			var c account.Certificate
-			if it.entry == nil || it.entry.Kind != account.KindCertificate || past.out[it.entry.SHA256] || json.Unmarshal(it.entry.Body, &c) != nil {
+			if it.entry == nil || it.entry.Kind != account.KindCertificate || past.superseded(it.entry.SHA256) || json.Unmarshal(it.entry.Body, &c) != nil {
 				return
 			}
 			for i := range c.Files {

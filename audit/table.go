@@ -151,7 +151,7 @@ type jobLog struct {
 
 // job reads one job's log and checks the files that it names.
 func (t *table) job(name, dir string) error {
-	past := &rewinds{out: map[string]bool{}, done: map[string]bool{}, of: map[string]string{}}
+	past := &rewinds{done: map[string]bool{}, of: map[string]string{}}
 	before := &history{ctx: t.ctx, store: t.store, dir: dir, visit: past.visit}
 	if err := before.read(); err != nil {
 		return err
