@@ -447,7 +447,7 @@ class Job:
     def on_certificate(self, n, c, digest):
         files = []
         for f in c.get('files') or []:
-            sets = [(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []]
+            sets = sets_of(f)
             files.append(dict(f, sets=sets, insert=f.get('insert', '')))
         if self.open and not self.torn:
             self.found('order', 'a certificate before the one before it is done', entry=n)
@@ -914,7 +914,7 @@ class Copy:
             if not name or name.startswith('/') or os.path.normpath(name) != name or name.split('/')[0] == '..' or name in names:
                 raise Damaged('no name of a file below the partition: %r' % name)
             names.add(name)
-            f['sets'] = [(o['split'], decode_set(o['set'])) for o in f.get('offsets') or []]
+            f['sets'] = sets_of(f)
         return head['body']
 
     def run(self):
@@ -926,7 +926,7 @@ class Copy:
                 return
         closes = {j['job']: j['accounts_close'] for j in self.body['jobs'] or []}
         inserts = {}
-        for f in self.body['files']:
+        for f in self.body['files'] or []:
             if f.get('checkpoint'):
                 inserts.setdefault(f['job'], set()).add(f.get('insert', ''))
         named, extensions, runs = set(), set(), {}
