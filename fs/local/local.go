@@ -214,20 +214,13 @@ func (r *reader) wrap(err error) error {
 
 // List implements fs.FS. What vanishes while the folder is read is left out.
 func (s *FS) List(dir string) ([]fs.Info, error) {
-	entries, err := os.ReadDir(dir)
+	list := []fs.Info{}
+	err := s.EachEntry(dir, func(i fs.Info) error {
+		list = append(list, i)
+		return nil
+	})
 	if err != nil {
-		return nil, wrap("list", dir, "", err)
-	}
-	list := make([]fs.Info, 0, len(entries))
-	for _, e := range entries {
-		i, err := e.Info()
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, wrap("list", dir, "", err)
-		}
-		list = append(list, info(i))
+		return nil, err
 	}
 	slices.SortFunc(list, func(a, b fs.Info) int { return strings.Compare(a.Name, b.Name) })
 	// A name that moves away and comes back while the folder is read may be seen twice.
@@ -236,7 +229,8 @@ func (s *FS) List(dir string) ([]fs.Info, error) {
 
 // EachEntry implements fs.Pager.
 func (s *FS) EachEntry(dir string, visit func(fs.Info) error) error {
-	d, err := os.Open(dir)
+	// O_DIRECTORY: a pipe of that name must not hold the caller for ever.
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return wrap("list", dir, "", err)
 	}
