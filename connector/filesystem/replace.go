@@ -19,7 +19,6 @@ import (
 type replacement struct {
 	w    *writer
 	lost account.File
-	p    *partition
 	f    *file
 	// sets are the lost file's offsets by split, at the place that each has in it: every reader has indices of its own.
 	sets map[string]*account.Set
@@ -36,13 +35,10 @@ func (s *sink) Replace(ctx connector.Context, lost account.File) (connector.Repl
 		return nil, fault.Userf("table %s: %s is not named as files of this table are (part-...-%s)", s.name, path.Base(lost.Final), "."+s.ext).
 			WithHint("write it again with the table's former format, or take the loss as it is")
 	}
-	r := &replacement{lost: lost, sets: map[string]*account.Set{}, at: map[string]int{}, p: &partition{folder: lost.Partition, values: lost.PartitionValues, checked: true},
-		w: &writer{sink: s, store: s.store, env: ctx.Env, wait: waiterOf(ctx), job: ctx.Job, job8: Job8(ctx.Job), attempt: lost.Attempt,
-			epoch: name.Epoch, subtask: name.Subtask, parts: newLookup(&s.layout), checked: map[string]bool{},
-			cols: make([]*changelog.Column, len(s.fileColumns)), replaces: &lost, next: func() account.CheckpointID { return name.Checkpoint }}}
-	if ctx.Traced != nil {
-		r.w.store = ctx.Traced(s.store)
-	}
+	w := s.newWriter(ctx)
+	w.attempt, w.epoch, w.subtask, w.replaces = lost.Attempt, name.Epoch, name.Subtask, &lost
+	w.next = func() account.CheckpointID { return name.Checkpoint }
+	r := &replacement{w: w, lost: lost, sets: map[string]*account.Set{}, at: map[string]int{}}
 	for i, o := range lost.Offsets {
 		r.sets[o.Split], r.at[o.Split] = &o.Set, i
 	}
@@ -50,7 +46,8 @@ func (s *sink) Replace(ctx connector.Context, lost account.File) (connector.Repl
 		return nil, fault.Userf("table %s: %s has no offsets: nothing says which records it held", s.name, lost.Final)
 	}
 	var err error
-	if r.f, err = r.w.start(r.p, ctx.Env.Now()); err != nil {
+	p := &partition{folder: lost.Partition, values: lost.PartitionValues, checked: true}
+	if r.f, err = w.start(p, ctx.Env.Now()); err != nil {
 		return nil, err
 	}
 	return r, nil

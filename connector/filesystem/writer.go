@@ -86,18 +86,23 @@ func (s *sink) NewWriter(ctx connector.Context) (connector.Writer, error) {
 	if err := s.Probe(ctx); err != nil {
 		return nil, err
 	}
-	w := &writer{sink: s, store: s.store, env: ctx.Env, wait: waiterOf(ctx), next: ctx.NextCheckpoint, job: ctx.Job, job8: Job8(ctx.Job),
-		attempt: fmt.Sprintf("%d.%d", ctx.Epoch, ctx.Attempt), epoch: ctx.Epoch, subtask: ctx.Subtask,
-		parts: newLookup(&s.layout), checked: map[string]bool{}, cols: make([]*changelog.Column, len(s.fileColumns)),
-		lastCheck: ctx.Env.Now()}
-	if ctx.Traced != nil {
-		w.store = ctx.Traced(s.store)
-	}
+	w := s.newWriter(ctx)
+	w.attempt, w.epoch, w.subtask, w.next, w.lastCheck = fmt.Sprintf("%d.%d", ctx.Epoch, ctx.Attempt), ctx.Epoch, ctx.Subtask, ctx.NextCheckpoint, ctx.Env.Now()
 	w.most.register(ctx.Metrics.With("table", s.name))
 	if s.cleanup && ctx.Leftovers != nil {
 		w.sweep = func(folder string) { s.sweep(ctx, w.store, w.wait, folder) }
 	}
 	return w, nil
+}
+
+// newWriter is what a job's writer and that of a replacement have in common.
+func (s *sink) newWriter(ctx connector.Context) *writer {
+	w := &writer{sink: s, store: s.store, env: ctx.Env, wait: waiterOf(ctx), job: ctx.Job, job8: Job8(ctx.Job), parts: newLookup(&s.layout),
+		checked: map[string]bool{}, cols: make([]*changelog.Column, len(s.fileColumns))}
+	if ctx.Traced != nil {
+		w.store = ctx.Traced(s.store)
+	}
+	return w
 }
 
 // Job8 is the short form of a job's id in file names: the first 8 hexadecimal digits of its SHA-256.
