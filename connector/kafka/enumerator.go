@@ -156,14 +156,7 @@ func (e *enumerator) discover(known []connector.Split, later bool, limit time.Du
 		}
 		e.stillWanted(s)
 	}
-	var found []*splitState
-	for _, t := range topics.Sorted() {
-		for _, p := range t.Partitions.Sorted() {
-			if !have[splitID(t.Topic, p.Partition)] {
-				found = append(found, &splitState{Topic: t.Topic, Partition: p.Partition, TopicID: idText(t.ID)})
-			}
-		}
-	}
+	found := splitsOf(topics, have)
 	if len(found) == 0 {
 		return nil, nil
 	}
@@ -192,6 +185,18 @@ func (e *enumerator) discover(known []connector.Split, later bool, limit time.Du
 		splits[i] = connector.Split{ID: splitID(s.Topic, s.Partition), Position: at[i], State: state}
 	}
 	return splits, nil
+}
+
+// splitsOf are the topics' partitions but those whose ids are in have.
+func splitsOf(topics kadm.TopicDetails, have map[string]bool) (out []*splitState) {
+	for _, t := range topics.Sorted() {
+		for _, p := range t.Partitions.Sorted() {
+			if !have[splitID(t.Topic, p.Partition)] {
+				out = append(out, &splitState{Topic: t.Topic, Partition: p.Partition, TopicID: idText(t.ID)})
+			}
+		}
+	}
+	return out
 }
 
 // sameTopic checks that a known split's topic was not created anew meanwhile.
@@ -320,16 +325,9 @@ func (e *enumerator) noTopic(ctx context.Context, name string) error {
 
 // offsets resolves a start or bounded mode for splits; nil for unbounded.
 func (e *enumerator) offsets(scan, mode string, splits []*splitState, limit time.Duration) ([]int64, error) {
-	var topics []string
-	for _, s := range splits {
-		if !slices.Contains(topics, s.Topic) {
-			topics = append(topics, s.Topic)
-		}
-	}
 	var out []int64
 	err := e.retry(limit, "ask for offsets", func(ctx context.Context) (err error) {
-		r := &resolver{e: e, ctx: ctx, scan: scan, topics: topics}
-		out, err = r.resolve(mode, splits)
+		out, err = e.resolver(ctx, scan, splits).resolve(mode, splits)
 		return err
 	})
 	return out, err
@@ -341,6 +339,17 @@ type resolver struct {
 	ctx    context.Context
 	scan   string
 	topics []string
+}
+
+// resolver asks for offsets of splits. scan is the option that says which, empty if none does.
+func (e *enumerator) resolver(ctx context.Context, scan string, splits []*splitState) *resolver {
+	r := &resolver{e: e, ctx: ctx, scan: scan}
+	for _, s := range splits {
+		if !slices.Contains(r.topics, s.Topic) {
+			r.topics = append(r.topics, s.Topic)
+		}
+	}
+	return r
 }
 
 func (r *resolver) resolve(mode string, splits []*splitState) ([]int64, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -51,18 +50,13 @@ func (v *survey) Look() (out connector.SourceSurvey, err error) {
 	if err != nil {
 		return out, err
 	}
-	v.splits = nil
-	for _, t := range topics.Sorted() {
-		for _, p := range t.Partitions.Sorted() {
-			v.splits = append(v.splits, &splitState{Topic: t.Topic, Partition: p.Partition, TopicID: idText(t.ID)})
-		}
-	}
+	v.splits = splitsOf(topics, nil)
 	if len(v.splits) == 0 {
 		return out, nil
 	}
 	var starts, ends, high, newest []int64
 	err = v.e.retry(limit, "ask for offsets", func(ctx context.Context) (err error) {
-		r := v.resolver(ctx)
+		r := v.e.resolver(ctx, "", v.splits)
 		if starts, err = r.listed(v.splits, v.e.adm.ListStartOffsets); err != nil {
 			return err
 		}
@@ -92,16 +86,6 @@ func (v *survey) Look() (out connector.SourceSurvey, err error) {
 	out.Topics = v.topics(ctx, topics)
 	out.Members = v.members(ctx)
 	return out, nil
-}
-
-func (v *survey) resolver(ctx context.Context) *resolver {
-	r := &resolver{e: v.e, ctx: ctx}
-	for _, s := range v.splits {
-		if !slices.Contains(r.topics, s.Topic) {
-			r.topics = append(r.topics, s.Topic)
-		}
-	}
-	return r
 }
 
 // newest are the greatest times of a record in milliseconds, 0 where that is not known: brokers before 3.0 do not say.
@@ -178,7 +162,7 @@ func (v *survey) Since(times []time.Time) ([][]connector.Mark, error) {
 	out := make([][]connector.Mark, len(times))
 	for k, at := range times {
 		err := v.e.retry(v.src.limits.apiTimeout, "ask for offsets by time", func(ctx context.Context) error {
-			all, err := v.e.adm.ListOffsetsAfterMilli(ctx, at.UnixMilli(), v.resolver(ctx).topics...)
+			all, err := v.e.adm.ListOffsetsAfterMilli(ctx, at.UnixMilli(), v.e.resolver(ctx, "", v.splits).topics...)
 			if err != nil {
 				return err
 			}

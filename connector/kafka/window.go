@@ -6,27 +6,24 @@ import (
 	"strings"
 
 	"staunch/connector"
-	"staunch/fault"
 )
 
 // Window implements connector.Windowed.
 func (s *source) Window(sp connector.Split) (from, to int64, err error) {
-	var st splitState
-	if err := json.Unmarshal(sp.State, &st); err != nil {
-		return 0, 0, fault.New(fault.Damage, "state of split '%s' cannot be read: %v", sp.ID, err)
+	p, err := newPart(sp, 0)
+	if err != nil {
+		return 0, 0, err
 	}
-	if st.Stop == nil {
-		return sp.Position, -1, nil
-	}
-	return sp.Position, *st.Stop, nil
+	return sp.Position, p.fetchStop, nil
 }
 
 // Narrow implements connector.Windowed.
 func (s *source) Narrow(sp connector.Split, from, to int64) (connector.Split, error) {
-	var st splitState
-	if err := json.Unmarshal(sp.State, &st); err != nil {
-		return sp, fault.New(fault.Damage, "state of split '%s' cannot be read: %v", sp.ID, err)
+	p, err := newPart(sp, 0)
+	if err != nil {
+		return sp, err
 	}
+	st := p.state
 	st.Earliest = st.Earliest && from == sp.Position
 	st.Stop = &to
 	state, err := json.Marshal(st)
