@@ -303,7 +303,7 @@ const changedAdvice = "somebody changed or replaced the file after it was commit
 func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error) {
 	recorded := f.SHA256 != "" // not by a version that recorded no files
 	if !x.opts.Fast && recorded {
-		sum, lines, err := x.hash(r, p)
+		sum, lines, err := x.hash(r, isLines(p))
 		switch {
 		case err != nil:
 			return nil, err
@@ -329,8 +329,8 @@ func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error
 	return nil, nil
 }
 
-// hash reads the file once: SHA-256 and line ends.
-func (x *files) hash(r fs.Reader, p string) (sum string, lines int64, err error) {
+// hash reads the file once: SHA-256 and, if count is set, line ends.
+func (x *files) hash(r fs.Reader, count bool) (sum string, lines int64, err error) {
 	if x.buf == nil {
 		x.buf, x.sum = make([]byte, 1<<20), sha256.New()
 	}
@@ -338,7 +338,7 @@ func (x *files) hash(r fs.Reader, p string) (sum string, lines int64, err error)
 	for {
 		n, err := r.Read(x.buf)
 		x.sum.Write(x.buf[:n])
-		if isLines(p) {
+		if count {
 			lines += int64(bytes.Count(x.buf[:n], []byte{'\n'}))
 		}
 		if err == io.EOF {

@@ -41,7 +41,7 @@ func Measure(ctx context.Context, store fs.FS, p string) (m Measured, err error)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	m.Length = r.Size()
 	x := &files{ctx: ctx, store: store}
-	if m.SHA256, m.Rows, err = x.hash(r, p); err != nil {
+	if m.SHA256, m.Rows, err = x.hash(r, isLines(p)); err != nil {
 		return m, fmt.Errorf("read %s: %w", p, err)
 	}
 	if isLines(p) {

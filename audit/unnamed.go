@@ -105,12 +105,9 @@ func MeasureOld(ctx context.Context, store fs.FS, p string, lines bool) (m Measu
 	defer func() { err = errors.Join(err, r.Close()) }()
 	x := &files{ctx: ctx, store: store}
 	m.Length, m.Rows = r.Size(), -1
-	name := p
-	if lines && !isParquet(p) {
-		name = "x.json" // counts lines
-	}
+	count := isLines(p) || lines && !isParquet(p)
 	var n int64
-	if m.SHA256, n, err = x.hash(r, name); err != nil {
+	if m.SHA256, n, err = x.hash(r, count); err != nil {
 		return m, fmt.Errorf("read %s: %w", p, err)
 	}
 	foot, err := readFooter(r)
@@ -123,7 +120,7 @@ func MeasureOld(ctx context.Context, store fs.FS, p string, lines bool) (m Measu
 		return m, fault.Userf("%s is no Parquet file, whatever its name says: %w", p, err)
 	case fault.ClassOf(err) != fault.Damage:
 		return m, fmt.Errorf("read %s: %w", p, err)
-	case isLines(name):
+	case count:
 		m.Rows = n
 	}
 	return m, nil

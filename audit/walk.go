@@ -102,7 +102,7 @@ func (w *walker) describe() error {
 			}
 		}
 		if !w.files.opts.Fast && err == nil {
-			f.sha, _, err = w.files.hash(r, f.path)
+			f.sha, _, err = w.files.hash(r, false)
 		}
 		if err = errors.Join(err, r.Close()); err != nil && (errors.Is(err, fs.ErrUnavailable) || w.files.ctx.Err() != nil) {
 			return fmt.Errorf("read %s: %w", f.path, err)
