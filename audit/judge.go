@@ -182,7 +182,7 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindAmend:
 		var a account.Amend
 		if read(&a) {
-			return j.amend(e, &a)
+			j.amend(e, &a)
 		}
 	default:
 		j.at(e, EntryUnknown, newerAdvice, "an entry of the unknown kind %q", e.Kind)

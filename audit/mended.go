@@ -143,7 +143,7 @@ func (j *judge) repair(e *log.Entry, r *account.Repair) {
 }
 
 // amend checks an amend entry by itself and remembers what it put into the table.
-func (j *judge) amend(e *log.Entry, a *account.Amend) error {
+func (j *judge) amend(e *log.Entry, a *account.Amend) {
 	j.doubt(e.N, a)
 	for _, p := range a.Removed {
 		if !j.holes && !j.named.has(j.files.now(p)) {
@@ -165,12 +165,11 @@ func (j *judge) amend(e *log.Entry, a *account.Amend) error {
 	if len(a.Removed) == 0 {
 		j.rep.note(fmt.Sprintf("entry %d: %s adopted %s that stood in the table before (%s): that they stay as they are is proven, where their rows came from is not", e.N, by(a.Who, a.Time),
 			account.Plural(int64(len(a.Added)), "file", "files"), a.Why))
-		return nil
+		return
 	}
 	j.rep.RowsAmended += a.RowsRemoved
 	j.rep.note(fmt.Sprintf("entry %d: %s amended the table: %s out, %s in, %d rows less (%s)", e.N, by(a.Who, a.Time), account.Plural(int64(len(a.Removed)), "file", "files"),
 		account.Plural(int64(len(a.Added)), "file", "files"), a.RowsRemoved, a.Why))
-	return nil
 }
 
 // adopted takes in a file that stood in the table before the job. Its partition may have a success file.
