@@ -174,16 +174,15 @@ func (a *auditor) files(w *walk, take func(found) error) error {
 		case work <- f:
 			return nil
 		case <-stop:
-			return &stopped{errors.New("a reader failed")}
+			return errStopped
 		case <-a.ctx.Done():
 			return a.ctx.Err()
 		}
 	}
 	err := w.folder(a.root)
 	close(work)
-	var stop2 *stopped
 	for range readers {
-		if e := <-done; e != nil && (err == nil || errors.As(err, &stop2)) {
+		if e := <-done; e != nil && (err == nil || errors.Is(err, errStopped)) {
 			err = e
 		}
 	}

@@ -69,9 +69,8 @@ func (w *walk) folder(dir string) error {
 		}
 		return nil
 	})
-	var stop *stopped
 	switch {
-	case errors.As(err, &stop) || w.ctx.Err() != nil:
+	case errors.Is(err, errStopped) || w.ctx.Err() != nil:
 		return err
 	case errors.Is(err, fs.ErrNotExist) && w.turn > 0 || err == nil:
 	case errors.Is(err, fs.ErrUnavailable):
@@ -89,8 +88,5 @@ func (w *walk) folder(dir string) error {
 	return nil
 }
 
-// stopped ends a listing because a reader of files has failed.
-type stopped struct{ err error }
-
-func (s *stopped) Error() string { return s.err.Error() }
-func (s *stopped) Unwrap() error { return s.err }
+// errStopped ends a listing because a reader of files has failed.
+var errStopped = errors.New("a reader failed")
