@@ -78,7 +78,6 @@ type SplitSurvey struct {
 // TopicSurvey is what is set for a topic; zero values are not known.
 type TopicSurvey struct {
 	Name, Cleanup       string
-	Retention           time.Duration
 	Replicas, MinInSync int
 	Unclean             bool
 }
@@ -100,9 +99,9 @@ type FileSurvey struct {
 	// Parallelism that the table asks for, 0 if it does not.
 	Parallelism int
 	// Commit is false if no partition is ever declared complete; the rest is how.
-	Commit                     bool
-	ByTime                     bool
-	Delay                      time.Duration
-	Zone, Pattern, TimeFormat  string
-	DefaultPartition, FileType string
+	Commit                    bool
+	ByTime                    bool
+	Delay                     time.Duration
+	Zone, Pattern, TimeFormat string
+	DefaultPartition          string
 }

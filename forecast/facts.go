@@ -106,9 +106,8 @@ type Split struct {
 // Topic is what a broker says of a topic.
 type Topic struct {
 	Name string
-	// Cleanup is cleanup.policy; Retention is 0 if unlimited or unknown.
-	Cleanup   string
-	Retention time.Duration
+	// Cleanup is cleanup.policy.
+	Cleanup string
 	// Replicas is the least number of copies of a partition, MinInSync min.insync.replicas, 0 if unknown. Unclean: unclean.leader.election.enable.
 	Replicas, MinInSync int
 	Unclean             bool
@@ -118,9 +117,7 @@ type Topic struct {
 
 // SourceSample is what reading recent records gave.
 type SourceSample struct {
-	Records, Rejected, Null int64
-	// Bytes of the records' values.
-	Bytes int64
+	Records, Rejected int64
 	// Error is what reading or computing a record ended with, empty if nothing did; Fatal: the record itself is the reason.
 	Error string
 	Fatal bool
@@ -146,8 +143,6 @@ type Sink struct {
 	SinkParallelism int
 	// RoundTrip is how long the store takes for one look at a name.
 	RoundTrip time.Duration
-	// HandleBytes is what the store's client holds of one open file.
-	HandleBytes int64
 	// Sample is nil if no records were looked at.
 	Sample *Sample
 }

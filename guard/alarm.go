@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Change is what is to be told of a window.
 type Change uint8
@@ -69,7 +66,7 @@ func (a *Alarms) Step(w *Window, now time.Time) Change {
 	case on && (lost > last.lost || left < last.left/2):
 		a.on[key] = told{left, lost}
 		return Worse
-	case on && lost == 0 && (left >= ease || left == math.MaxInt64):
+	case on && lost == 0 && left >= ease:
 		delete(a.on, key)
 		return Eased
 	}

@@ -31,7 +31,7 @@ type windows struct {
 	sources []watched
 	ttl     map[string]time.Duration // of tables, by key
 	alarms  guard.Alarms
-	said    map[string]string // what was said to be unknown, by key
+	said    map[string]bool // that it was said to be unknown, by key
 	signal  env.Signal
 	ended   env.Signal
 
@@ -62,7 +62,7 @@ type watched struct {
 
 // newWindows gives nil if nothing of the job leaves by itself, or no look is wanted.
 func newWindows(j *Job) *windows {
-	w := &windows{j: j, ttl: map[string]time.Duration{}, alarms: guard.Alarms{Part: j.spec.Guard.Alarm}, said: map[string]string{}, at: map[string][]connector.Split{},
+	w := &windows{j: j, ttl: map[string]time.Duration{}, alarms: guard.Alarms{Part: j.spec.Guard.Alarm}, said: map[string]bool{}, at: map[string][]connector.Split{},
 		files: map[string]string{}, now: map[string]shownWindow{}}
 	for i := range j.spec.Graph.Sources {
 		s := &j.spec.Graph.Sources[i]
@@ -304,14 +304,11 @@ func (w *windows) tell(x guard.Window, what string, now time.Time) {
 
 // unknown says once what cannot be found out.
 func (w *windows) unknown(key, what, why string) {
-	if w.said[key] == why {
+	if w.said[key] {
 		return
 	}
-	first := w.said[key] == ""
-	w.said[key] = why
-	if first {
-		w.j.log.Warn("the loss window is not known in full; nothing depends on it", "job", w.j.spec.ID, "of", what, "error", why)
-	}
+	w.said[key] = true
+	w.j.log.Warn("the loss window is not known in full; nothing depends on it", "job", w.j.spec.ID, "of", what, "error", why)
 }
 
 // register makes the metrics of a window.

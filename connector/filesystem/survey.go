@@ -12,7 +12,7 @@ var _ connector.FileSurveyor = (*sink)(nil)
 // FileSurvey implements connector.FileSurveyor.
 func (s *sink) FileSurvey() connector.FileSurvey {
 	out := connector.FileSurvey{RollSize: s.roll.size, Rollover: s.roll.rollover, Inactivity: s.roll.inactivity, Check: s.roll.check, Parallelism: s.parallelism,
-		DefaultPartition: s.layout.defaultName, FileType: s.ext}
+		DefaultPartition: s.layout.defaultName}
 	for _, k := range s.layout.keys {
 		out.Keys = append(out.Keys, k.name)
 	}

@@ -132,8 +132,6 @@ func describe(x *connector.TopicSurvey, key, value string) {
 	switch {
 	case key == "cleanup.policy":
 		x.Cleanup = value
-	case key == "retention.ms" && err == nil && n > 0 && n < int64(1<<62)/int64(time.Millisecond):
-		x.Retention = time.Duration(n) * time.Millisecond
 	case key == "min.insync.replicas" && err == nil:
 		x.MinInSync = int(n)
 	case key == "unclean.leader.election.enable":

@@ -217,10 +217,8 @@ func (r *run) task(t *task, parts []connector.Part, begin time.Time, total int64
 	for _, g := range ranges {
 		t.read += g.To - g.From // as rates count: with what was filtered, did not parse, or is no record
 		r.seen.Rejected += g.Rejected
-		r.seen.Null += g.Null
 	}
 	seen := reader.Seen()
-	r.seen.Bytes += seen.Bytes
 	if seen.Newest.After(r.seen.NewestRecord) {
 		r.seen.NewestRecord = seen.Newest
 	}

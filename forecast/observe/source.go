@@ -56,7 +56,7 @@ func (r *run) look() error {
 	s.Surveyed, s.Group, s.Members, s.StartMode, s.Reset = true, x.Group, max(0, x.Members), x.StartMode, x.Reset
 	s.ReadCommitted, s.Discovery, s.FetchBytes = x.ReadCommitted, x.Discovery, x.FetchBytes
 	for _, t := range x.Topics {
-		s.Topics = append(s.Topics, forecast.Topic{Name: t.Name, Cleanup: t.Cleanup, Retention: t.Retention, Replicas: t.Replicas, MinInSync: t.MinInSync, Unclean: t.Unclean})
+		s.Topics = append(s.Topics, forecast.Topic{Name: t.Name, Cleanup: t.Cleanup, Replicas: t.Replicas, MinInSync: t.MinInSync, Unclean: t.Unclean})
 	}
 	now := r.l.Env.Now()
 	var newest time.Time
