@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,9 +99,7 @@ func amended(out io.Writer, done interface{ Text(io.Writer) error }, err error, 
 		return &exitError{exitFailed, fmt.Errorf("amend: %w", err)}
 	}
 	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		err = e.Encode(done)
+		err = writeJSON(out, done)
 	} else {
 		err = done.Text(out)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -180,13 +179,11 @@ func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bo
 		}
 	}
 	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
 		all := map[string]any{"tables": reports, "problems": wrong}
 		if repairs != nil {
 			all["repairs"] = repairs
 		}
-		if err := e.Encode(all); err != nil {
+		if err := writeJSON(out, all); err != nil {
 			return &exitError{exitFailed, err}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,9 +54,7 @@ func (x *exportFlags) export(ctx context.Context, out, log io.Writer, targets []
 		return &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(t.store, t.root), err)}
 	}
 	if err != nil && output == "json" {
-		e := json.NewEncoder(log)
-		e.SetIndent("", "  ")
-		return errors.Join(&exitError{exitFailed, err}, e.Encode(map[string]any{"tables": []*audit.Report{r}, "problems": r.Count()}))
+		return errors.Join(&exitError{exitFailed, err}, writeJSON(log, map[string]any{"tables": []*audit.Report{r}, "problems": r.Count()}))
 	}
 	if err != nil {
 		return errors.Join(&exitError{exitFailed, err}, r.Text(log))
@@ -94,18 +91,5 @@ func (x *exportFlags) verify(ctx context.Context, out io.Writer, f *scriptFlags,
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(store, root), err)}
 	}
-	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		err = e.Encode(map[string]any{"copies": []*audit.CopyReport{r}, "problems": r.Count()})
-	} else {
-		err = r.Text(out)
-	}
-	if err == nil && r.Count() > 0 {
-		err = fmt.Errorf("audit: problems found: %d", r.Count())
-	}
-	if err != nil {
-		return &exitError{exitFailed, err}
-	}
-	return nil
+	return writeAudited(out, "copies", r, output)
 }

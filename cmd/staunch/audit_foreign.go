@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -97,7 +95,7 @@ func (f *foreignFlags) run(s *scriptFlags, path string, broker bool, output stri
 	if err != nil {
 		return err
 	}
-	return writeForeign(os.Stdout, r, output)
+	return writeAudited(os.Stdout, "tables", r, output)
 }
 
 // audit audits the table at path.
@@ -125,22 +123,6 @@ func (f *foreignFlags) audit(ctx context.Context, s *scriptFlags, path string, b
 		return nil, &exitError{exitFailed, fmt.Errorf("audit %s: %w", fs.URI(store, root), err)}
 	}
 	return r, nil
-}
-
-func writeForeign(out io.Writer, r *foreign.Report, output string) error {
-	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"tables": []*foreign.Report{r}, "problems": r.Count()}); err != nil {
-			return &exitError{exitFailed, err}
-		}
-	} else if err := r.Text(out); err != nil {
-		return &exitError{exitFailed, err}
-	}
-	if n := r.Count(); n > 0 {
-		return &exitError{exitFailed, fmt.Errorf("audit: problems found: %d", n)}
-	}
-	return nil
 }
 
 // check refuses flags that mean nothing without --columns or --names, or with them.

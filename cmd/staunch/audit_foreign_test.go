@@ -92,7 +92,7 @@ func TestAuditForeign(t *testing.T) {
 	}
 	var out bytes.Buffer
 	var x *exitError
-	if err := writeForeign(&out, r, "text"); !errors.As(err, &x) || x.code != exitFailed || !strings.Contains(out.String(), "PROBLEM record-missing") {
+	if err := writeAudited(&out, "tables", r, "text"); !errors.As(err, &x) || x.code != exitFailed || !strings.Contains(out.String(), "PROBLEM record-missing") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	out.Reset()
@@ -100,14 +100,14 @@ func TestAuditForeign(t *testing.T) {
 		Problems int
 		Tables   []struct{ Verdict string }
 	}
-	if err := writeForeign(&out, r, "json"); err == nil || json.Unmarshal(out.Bytes(), &got) != nil || got.Problems != 1 || got.Tables[0].Verdict != "problems" {
+	if err := writeAudited(&out, "tables", r, "json"); err == nil || json.Unmarshal(out.Bytes(), &got) != nil || got.Problems != 1 || got.Tables[0].Verdict != "problems" {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "part-2-0"), []byte("{\"part\":1,\"off\":2}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := writeForeign(&out, audit(foreignFlags{columns: "part,off", servers: servers, topic: "events"}, true), "text"); err != nil || !strings.Contains(out.String(), ": clean between the first and the last offset") {
+	if err := writeAudited(&out, "tables", audit(foreignFlags{columns: "part,off", servers: servers, topic: "events"}, true), "text"); err != nil || !strings.Contains(out.String(), ": clean between the first and the last offset") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

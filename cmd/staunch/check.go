@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -108,9 +107,7 @@ func (f *runFlags) check(file string, asJSON bool, o forecastFlags) error {
 		reports = append(reports, r)
 	}
 	if asJSON {
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"warnings": append([]string{}, script.Warnings...), "jobs": reports}); err != nil {
+		if err := writeJSON(os.Stdout, map[string]any{"warnings": append([]string{}, script.Warnings...), "jobs": reports}); err != nil {
 			return err
 		}
 	} else {

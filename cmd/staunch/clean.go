@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -145,9 +144,7 @@ func cleanAll(out io.Writer, jobs []clean.Job, opt clean.Options, output string)
 		}
 	}
 	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"jobs": reports}); err != nil {
+		if err := writeJSON(out, map[string]any{"jobs": reports}); err != nil {
 			return &exitError{exitFailed, err}
 		}
 	}
