@@ -11,7 +11,6 @@ import (
 
 	"staunch/audit"
 	"staunch/env"
-	"staunch/fault"
 	"staunch/fs"
 )
 
@@ -77,11 +76,7 @@ func (x *exportFlags) verify(ctx context.Context, out io.Writer, f *scriptFlags,
 	}
 	c, err := audit.ReadCertificate(b)
 	if err != nil {
-		code := exitFailed
-		if fault.ClassOf(err) != fault.Damage {
-			code = exitUsage
-		}
-		return &exitError{code, fmt.Errorf("%s: %w", x.certificate, err)}
+		return &exitError{exitFailed, fmt.Errorf("%s: %w", x.certificate, err)}
 	}
 	store, root, err := f.stores().Resolve(folder)
 	if err != nil {
