@@ -2,23 +2,24 @@ package main
 
 import (
 	"log/slog"
+	"os"
 	"path"
 	"strings"
 
 	"staunch/commit"
 	"staunch/env"
-	"staunch/job"
+	"staunch/fs"
 	"staunch/plan"
 	"staunch/trace"
 )
 
-// recorder makes the job's operation trace, which lies beside its checkpoints; nil if none is wanted.
-func recorder(j *plan.Job, spec *job.Spec, who string, log *slog.Logger) (*trace.Recorder, error) {
+// recorder makes the job's operation trace, which lies beside its checkpoints in dir; nil if none is wanted.
+func recorder(j *plan.Job, store fs.FS, dir, host, who string, log *slog.Logger) (*trace.Recorder, error) {
 	size, err := j.Conf.TraceSize()
 	if err != nil || size == 0 {
 		return nil, err
 	}
 	user, _, _ := strings.Cut(who, "@")
-	return trace.New(trace.Options{Env: &env.Real{}, Store: spec.CheckpointStore, Dir: trace.Dir(path.Join(spec.CheckpointDir, commit.Escape(spec.ID))),
-		Job: spec.ID, Host: spec.Process.Host, User: user, PID: spec.Process.PID, MaxBytes: size, Log: log}), nil
+	return trace.New(trace.Options{Env: &env.Real{}, Store: store, Dir: trace.Dir(path.Join(dir, commit.Escape(j.Name))), Job: j.Name, Host: host, User: user,
+		PID: os.Getpid(), MaxBytes: size, Log: log}), nil
 }

@@ -179,11 +179,8 @@ func (r *repairFlags) recorder(j *plan.Job, who, host string, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	folder := path.Join(dir, commit.Escape(j.Name))
 	if _, err := store.Stat(checkpoint.Dir(dir, commit.Escape(j.Name))); err != nil {
 		return nil, nil
 	}
-	name, _, _ := strings.Cut(who, "@")
-	return trace.New(trace.Options{Env: &env.Real{}, Store: store, Dir: trace.Dir(folder), Job: j.Name, Host: host, User: name, PID: os.Getpid(), MaxBytes: size,
-		Log: log}), nil
+	return recorder(j, store, dir, host, who, log)
 }

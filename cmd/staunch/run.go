@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -142,11 +141,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 	if err != nil {
 		return job.Spec{}, err
 	}
-	host, _ := os.Hostname()
-	who := host
-	if u, err := user.Current(); err == nil {
-		who = u.Username + "@" + host
-	}
+	who, host := operator()
 	spec := job.Spec{
 		ID: j.Name, File: file, SQL: j.SQL, Plan: j.Hash, Graph: j.Graph, Tables: map[string]job.Table{}, Sources: j.Sources, Sinks: j.Targets,
 		AccountsClose: j.Replayable, Stores: f.stores(), CheckpointStore: store, CheckpointDir: path, Retain: ck.Retained,
@@ -161,7 +156,7 @@ func (f *runFlags) spec(j *plan.Job, file string, log *slog.Logger) (job.Spec, e
 	}
 	if !j.Select {
 		f.back.order(&spec, ck.From)
-		if spec.Trace, err = recorder(j, &spec, who, log); err != nil {
+		if spec.Trace, err = recorder(j, store, path, host, who, log); err != nil {
 			return job.Spec{}, err
 		}
 	}
