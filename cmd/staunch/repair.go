@@ -8,11 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
-	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"staunch/audit"
 	"staunch/checkpoint"
 	"staunch/commit"
 	"staunch/connector"
@@ -100,18 +101,11 @@ func knownJobs(s *plan.Script) error {
 			if !ok {
 				continue
 			}
-			list, err := table.Store().List(path.Join(table.Root(), "_staunch"))
+			others, err := audit.Jobs(table.Store(), table.Root())
 			if err != nil {
-				continue // the repair meets it again, or there is no log at all
+				continue // the repair meets it again
 			}
-			known, others := false, []string(nil)
-			for _, i := range list {
-				if id, ok := commit.Unescape(i.Name); ok && i.Dir {
-					known = known || ours[id]
-					others = append(others, id)
-				}
-			}
-			if !known && len(others) > 0 {
+			if len(others) > 0 && !slices.ContainsFunc(others, func(id string) bool { return ours[id] }) {
 				return &exitError{exitUsage, fmt.Errorf("table %s has no log of job %s, but of %s: repair with the statement file of that name, or name the job: -D pipeline.name='%s'",
 					fs.URI(table.Store(), table.Root()), j.Name, strings.Join(others, ", "), others[0])}
 			}
