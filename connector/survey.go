@@ -67,7 +67,9 @@ type SourceSurvey struct {
 
 // SplitSurvey describes a split: Start <= offset < End can be read. Stuck are offsets behind End that will be once open transactions have ended.
 type SplitSurvey struct {
-	ID                string
+	ID string
+	// Topic it is of, as TopicSurvey names it; empty where there are none.
+	Topic             string
 	Start, End, Stuck int64
 	// Subtask gives the subtask among n that would read it.
 	Subtask func(n int) int

@@ -74,7 +74,7 @@ func (v *survey) Look() (out connector.SourceSurvey, err error) {
 	}
 	v.ends = ends
 	for i, p := range v.splits {
-		x := connector.SplitSurvey{ID: splitID(p.Topic, p.Partition), Start: starts[i], End: ends[i], Stuck: max(0, high[i]-ends[i]),
+		x := connector.SplitSurvey{ID: splitID(p.Topic, p.Partition), Topic: p.Topic, Start: starts[i], End: ends[i], Stuck: max(0, high[i]-ends[i]),
 			Subtask: func(n int) int { return assign(p.Topic, p.Partition, n) }}
 		if newest[i] > 0 {
 			x.Newest = time.UnixMilli(newest[i])

@@ -61,7 +61,7 @@ func TestSurvey(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	for i, want := range []int64{100, 50, 0} {
-		if x := s.Splits[i]; x.Start != 0 || x.End != want || x.Stuck != 0 {
+		if x := s.Splits[i]; x.Topic != "in" || x.Start != 0 || x.End != want || x.Stuck != 0 {
 			t.Errorf("split %d: %+v", i, x)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"staunch/account"
@@ -225,7 +224,7 @@ func (r *run) task(t *task, parts []connector.Part, begin time.Time, total int64
 	if seen.Transactional {
 		for i := range r.out.Topics {
 			for _, p := range parts { // a table of several topics: those of the parts
-				if strings.HasPrefix(r.splits[p.Split].ID, r.out.Topics[i].Name+"-") {
+				if r.splits[p.Split].Topic == r.out.Topics[i].Name {
 					r.out.Topics[i].Transactional = true
 				}
 			}
