@@ -8,25 +8,15 @@ import (
 	"staunch/forecast"
 )
 
-// partitions reads values and times of the partitions that the sample had rows of.
-func (r *run) partitions(s *forecast.Sink, x *forecast.Sample, sink connector.Sink, seen map[string]bool) {
+// partitions reads values and times of the partitions that the sample had rows of, by folder.
+func partitions(s *forecast.Sink, x *forecast.Sample, sink connector.Sink, rows map[string]int64) {
 	table, ok := sink.(connector.PartitionReader)
 	v, tells := sink.(connector.FileSurveyor)
 	if !ok || !tells {
 		return
 	}
 	said := v.FileSurvey()
-	byFolder := map[string]int64{}
-	for _, t := range r.tasks {
-		for _, b := range t.branches {
-			if b.Sink == sink {
-				for folder, n := range b.rows {
-					byFolder[folder] += n
-				}
-			}
-		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(seen)) {
+	for _, folder := range slices.Sorted(maps.Keys(rows)) {
 		values, ok := table.PartitionValues(folder)
 		if !ok {
 			continue
@@ -42,7 +32,7 @@ func (r *run) partitions(s *forecast.Sink, x *forecast.Sample, sink connector.Si
 		}
 		x.Values = append(x.Values, text)
 		if null {
-			x.Defaults += byFolder[folder]
+			x.Defaults += rows[folder]
 		}
 		if said.Commit && said.ByTime {
 			at, err := v.PartitionTime(values)

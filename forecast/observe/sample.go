@@ -396,18 +396,18 @@ func (r *run) collect(done int) {
 			continue
 		}
 		x := &forecast.Sample{Whole: r.whole, Share: r.share, Rounds: done}
-		seen := map[string]bool{}
+		rows := map[string]int64{}
 		for _, t := range r.tasks {
 			b := t.branches[i]
 			b.out.Read = t.read
 			for folder, n := range b.rows {
 				b.out.Folders = append(b.out.Folders, n)
-				seen[folder] = true
+				rows[folder] += n
 			}
 			x.Tasks = append(x.Tasks, b.out)
 		}
 		if len(s.Keys) > 0 {
-			r.partitions(s, x, r.src.Branches[i].Sink, seen)
+			partitions(s, x, r.src.Branches[i].Sink, rows)
 		}
 		s.Sample = x
 	}
