@@ -47,7 +47,7 @@ func readTakenOut(e env.Env, store fs.FS, root, job string) (out []TakenOut, seg
 	if err := t.state.ApplyAll(entries); err != nil {
 		return nil, t.state.SegmentN, err
 	}
-	r := takenOut{files: map[string][]account.File{}, staged: map[string][]string{}, begun: map[string]*Superseding{}}
+	r := takenOut{files: map[string][]account.File{}, begun: map[string]*Superseding{}}
 	for _, a := range t.archives() {
 		if err := t.archived(a, r.visit); err != nil {
 			return nil, t.state.SegmentN, err
@@ -66,15 +66,16 @@ func readTakenOut(e env.Env, store fs.FS, root, job string) (out []TakenOut, seg
 
 // takenOut is one reading under way.
 type takenOut struct {
-	files map[string][]account.File // of certificates by their hash
-	// staged are the replacements that repairs of such files name, as partition and name.
-	staged map[string][]string
-	amends []Amended
+	files  map[string][]account.File // of certificates by their hash
+	mended Mended
 	begun  map[string]*Superseding
 	out    []TakenOut
 }
 
 func (r *takenOut) visit(e log.Entry) error {
+	if err := r.mended.Entry(e); err != nil {
+		return err
+	}
 	switch e.Kind {
 	case account.KindCertificate:
 		var c account.Certificate
@@ -82,22 +83,6 @@ func (r *takenOut) visit(e log.Entry) error {
 			return err
 		}
 		r.files[e.SHA256] = c.Files
-	case account.KindRepair: // its staged file is taken out under a name of its own
-		var x account.Repair
-		if err := decode(e, &x); err != nil {
-			return err
-		}
-		for i := range r.files[x.Certificate] {
-			if f := &r.files[x.Certificate][i]; f.Final == x.Final {
-				r.staged[x.Certificate] = append(r.staged[x.Certificate], path.Join(f.Partition, replacementStem(x.Staged)))
-			}
-		}
-	case account.KindAmend:
-		a := Amended{N: e.N}
-		if err := decode(e, &a.Amend); err != nil {
-			return err
-		}
-		r.amends = append(r.amends, a)
 	case account.KindSupersede:
 		x := &Superseding{Hash: e.SHA256, N: e.N}
 		if err := decode(e, &x.Supersede); err != nil {
@@ -119,13 +104,13 @@ func (r *takenOut) visit(e log.Entry) error {
 			for i := range r.files[h] {
 				f := &r.files[h][i]
 				out.Files[path.Join(f.Partition, path.Base(f.Final))], finals[f.Final] = true, true
-			}
-			for _, name := range r.staged[h] {
-				out.Files[name] = true
+				for _, p := range r.mended.Repairs(h, f.Final) { // a replacement is taken out under a name of its own
+					out.Files[path.Join(f.Partition, replacementStem(p.Staged))] = true
+				}
 			}
 		}
-		for i := range r.amends {
-			if a := &r.amends[i]; a.N < x.N && a.of(finals) {
+		for i := range r.mended.Amends {
+			if a := &r.mended.Amends[i]; a.N < x.N && a.of(finals) {
 				for _, f := range a.Added {
 					out.Files[path.Join(f.Partition, path.Base(f.Final))], finals[f.Final] = true, true
 				}
