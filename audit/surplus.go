@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"staunch/account"
-	"staunch/commit"
 	"staunch/fs"
 )
 
@@ -170,11 +169,11 @@ func (t *table) doubles() error {
 				see(f.SHA256, visible{job: l, final: final})
 			}
 		}
-		m.Each(func(r commit.Repairing) {
+		for r := range m.Each {
 			if m.Removed[r.Final] == 0 && !past.superseded(r.Certificate) {
 				see(r.SHA256, visible{job: l, final: r.Final, by: r.N, certified: true})
 			}
-		})
+		}
 		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
 			var c account.Certificate
 			if it.entry == nil || it.entry.Kind != account.KindCertificate || past.superseded(it.entry.SHA256) || json.Unmarshal(it.entry.Body, &c) != nil {

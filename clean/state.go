@@ -179,17 +179,16 @@ func (c *cleaner) repairing(t Table, l Listing, s *State) error {
 	if err != nil {
 		return err
 	}
-	m.Each(func(r commit.Repairing) {
-		if err != nil {
-			return
-		}
+	for r := range m.Each {
 		if m.Removed[r.Final] == 0 && (m.Superseded[r.Certificate] == 0 || m.Rewinding(r.Certificate)) {
-			var there bool
-			there, err = c.stands(t.Store, r.Final)
+			there, err := c.stands(t.Store, r.Final)
+			if err != nil {
+				return err
+			}
 			s.Repairing[path.Base(r.Staged)] = !there
 		}
-	})
-	return err
+	}
+	return nil
 }
 
 // stands reports whether there is a file.

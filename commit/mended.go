@@ -56,11 +56,13 @@ func (m *Mended) Rewinding(certificate string) bool {
 	return false
 }
 
-// Each visits all repairs; those of one file are visited in the order of the log.
-func (m *Mended) Each(visit func(Repairing)) {
+// Each is a sequence of all repairs; those of one file come in the order of the log.
+func (m *Mended) Each(yield func(Repairing) bool) {
 	for _, list := range m.repairs {
 		for _, r := range list {
-			visit(r)
+			if !yield(r) {
+				return
+			}
 		}
 	}
 }

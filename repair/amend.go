@@ -415,13 +415,10 @@ func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(fi
 				return err
 			}
 		}
-		m.Each(func(r commit.Repairing) {
-			if err == nil {
-				err = visit(r.Final, r.SHA256)
+		for r := range m.Each {
+			if err := visit(r.Final, r.SHA256); err != nil {
+				return err
 			}
-		})
-		if err != nil {
-			return err
 		}
 		_, err = commit.History(e, store, root, job, func(c *commit.Recorded) error {
 			for i := range c.Files {
