@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,15 +164,12 @@ func (a *adopter) job() (err error) {
 		return fault.Userf("several jobs write to %s: %s", a.root, strings.Join(a.jobs, ", ")).WithHint("name the one whose log takes the files with --job")
 	case a.w.Job == "":
 		a.name = a.jobs[0]
-		return nil
+	case slices.Contains(a.jobs, a.w.Job):
+		a.name = a.w.Job
+	default:
+		return noLog(a.root, a.w.Job, a.jobs)
 	}
-	for _, j := range a.jobs {
-		if j == a.w.Job {
-			a.name = j
-			return nil
-		}
-	}
-	return fault.Userf("job '%s' has not written to %s; there are %s", a.w.Job, a.root, strings.Join(a.jobs, ", "))
+	return nil
 }
 
 // measureAll reads the files, and refuses what cannot be from before.

@@ -175,7 +175,7 @@ func (a *amender) job() error {
 	}
 	jobs := a.jobs
 	if a.w.Job != "" && !slices.Contains(jobs, a.w.Job) {
-		return fault.Userf("job '%s' has not written to %s; there are %s", a.w.Job, a.root, strings.Join(jobs, ", "))
+		return noLog(a.root, a.w.Job, jobs)
 	}
 	for _, job := range jobs {
 		if err := a.read(job); err != nil {
@@ -200,6 +200,10 @@ func (a *amender) job() error {
 		}
 	}
 	return nil
+}
+
+func noLog(root, job string, jobs []string) error {
+	return fault.Userf("job '%s' has not written to %s; there are %s", job, root, strings.Join(jobs, ", "))
 }
 
 // read looks in a job's log for the files of the rewrite.
