@@ -11,10 +11,7 @@ import (
 // Amend appends an amend entry to the table's log, behind all that stands. may is asked with what the log says of files other than its certificates,
 // first and again for each entry of others that was read on the way; its error ends it, and nothing was written then. It gives the entry's number.
 func (r *Repairer) Amend(a account.Amend, may func(*Mended) error) (int64, error) {
-	if _, err := r.log.Read(); err != nil { // the number behind the last entry
-		return 0, fmt.Errorf("log of table %s: %w", r.t.root, err)
-	}
-	if err := r.readAll(); err != nil {
+	if err := r.refresh(); err != nil {
 		return 0, err
 	}
 	if err := may(r.known); err != nil {
@@ -34,15 +31,9 @@ func (r *Repairer) Amend(a account.Amend, may func(*Mended) error) (int64, error
 // put places an operator's entry behind all that stands. Claims and whatever else other processes append on the way are no reason to stop; may, which
 // is asked after each of them, is.
 func (r *Repairer) put(kind string, body []byte, may func() error) (log.Entry, error) {
-	e, err := r.log.Append(log.Append{Kind: kind, Body: body,
+	e, err := r.t.log.Append(log.Append{Kind: kind, Body: body,
 		OnTaken: func(e log.Entry) error {
-			var err error
-			if e.Kind == account.KindSegment { // what it replaced was perhaps not shown
-				err = r.readAll()
-			} else {
-				err = r.known.Entry(e)
-			}
-			if err != nil {
+			if err := r.take(e); err != nil {
 				return err
 			}
 			return may()
@@ -56,5 +47,5 @@ func (r *Repairer) put(kind string, body []byte, may func() error) (log.Entry, e
 	if err != nil {
 		return e, fmt.Errorf("append %s to the log of table %s: %w", kind, r.t.root, err)
 	}
-	return e, r.known.Entry(e)
+	return e, r.take(e)
 }

@@ -25,17 +25,15 @@ import (
 // INV: an entry names the staged replacement before it goes to its place, so that a rewind whose entry comes behind finds it in either place; and
 // a repair whose entry would come behind the rewind's sees that one, and moves nothing.
 type Repairer struct {
-	t   *Table
-	log *log.Log
-	// known is what was read of the log, as far as it stands in read.
+	t *Table
+	// known is what was read of the log; nil before, and behind an error.
 	known *Mended
 }
 
 // OpenRepair prepares the repair of files of a job in the table at root; it does no I/O. For a trace of what it does, wrap the store
 // (trace.Recorder.Store).
 func OpenRepair(e env.Env, store fs.FS, root, job string, v Variant, l *slog.Logger) *Repairer {
-	t := Open(e, store, root, Owner{Job: job}, v, l)
-	return &Repairer{t: t, log: t.log}
+	return &Repairer{t: Open(e, store, root, Owner{Job: job}, v, l)}
 }
 
 // LostFile is a file that is in neither of its places.
@@ -249,7 +247,7 @@ func (r *Repairer) Finish(f LostFile) (out RepairOutcome, ok bool, err error) {
 			return out, false, err
 		}
 		// [Its operator sleeps before the folder's sync; the replacement is placed here, durably; power cut: no entry names what stands there.]
-		if err := r.log.Durable(); err != nil {
+		if err := r.t.log.Durable(); err != nil {
 			return out, false, err
 		}
 		out, err = r.place(f, x)
@@ -298,35 +296,40 @@ func (r *Repairer) staged(rep Replacement) error {
 
 // catchUp reads what others appended and refuses a file that is out of the chain.
 func (r *Repairer) catchUp(f LostFile) error {
-	entries, err := r.log.Read()
-	if err != nil {
-		return fmt.Errorf("log of table %s: %w", r.t.root, err)
-	}
-	if r.known == nil || hasSegment(entries) {
-		if err := r.readAll(); err != nil {
-			return err
-		}
-	} else {
-		for _, e := range entries {
-			if err := r.known.Entry(e); err != nil {
-				return err
-			}
-		}
+	if err := r.refresh(); err != nil {
+		return err
 	}
 	return r.may(f)
 }
 
-func hasSegment(entries []log.Entry) bool {
+// refresh reads what others appended.
+func (r *Repairer) refresh() error {
+	entries, err := r.t.log.Read()
+	if err != nil {
+		r.known = nil // entries before the one that could not be read count as read
+		return fmt.Errorf("log of table %s: %w", r.t.root, err)
+	}
+	return r.take(entries...)
+}
+
+// take takes in what was read or shown of the log. Behind an error nothing is known, and all is read again: the log does not give these entries twice.
+func (r *Repairer) take(entries ...log.Entry) error {
+	// What a segment replaced was perhaps not shown.
+	if r.known == nil || slices.ContainsFunc(entries, func(e log.Entry) bool { return e.Kind == account.KindSegment }) {
+		return r.readAll()
+	}
 	for _, e := range entries {
-		if e.Kind == account.KindSegment {
-			return true
+		if err := r.known.Entry(e); err != nil {
+			r.known = nil
+			return err
 		}
 	}
-	return false
+	return nil
 }
 
 // readAll reads the whole log, archives too: what was appended behind the last entry read may lie in one by now.
 func (r *Repairer) readAll() error {
+	r.known = nil
 	m, err := ReadMended(r.t.env, r.t.store, r.t.root, r.t.owner.Job)
 	if err != nil {
 		return fmt.Errorf("log of table %s: %w", r.t.root, err)
