@@ -94,7 +94,7 @@ type RepairOutcome struct {
 func (r *Repairer) Lost() ([]LostFile, error) {
 	var all []LostFile
 	var open *Recorded
-	_, err := History(r.t.env, r.t.store, r.t.root, r.t.owner.Job, func(c *Recorded) error {
+	err := r.history(func(c *Recorded) error {
 		if c.Superseded > 0 {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (r *Repairer) Lost() ([]LostFile, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the log of table %s: %w", r.t.root, err)
+		return nil, err
 	}
 	missing, err := r.missing(all)
 	if err != nil || open == nil {
@@ -123,7 +123,7 @@ func (r *Repairer) Lost() ([]LostFile, error) {
 // Whoever asks knows that nothing else holds their rows: a compaction from outside would make them come twice.
 func (r *Repairer) Removed(finals []string) ([]LostFile, error) {
 	var all []LostFile
-	_, err := History(r.t.env, r.t.store, r.t.root, r.t.owner.Job, func(c *Recorded) error {
+	err := r.history(func(c *Recorded) error {
 		if c.Superseded > 0 || c.Done == nil {
 			return nil
 		}
@@ -135,9 +135,17 @@ func (r *Repairer) Removed(finals []string) ([]LostFile, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the log of table %s: %w", r.t.root, err)
+		return nil, err
 	}
 	return r.missing(all)
+}
+
+// history visits the certificates of the table's log.
+func (r *Repairer) history(visit func(*Recorded) error) error {
+	if _, err := History(r.t.env, r.t.store, r.t.root, r.t.owner.Job, visit); err != nil {
+		return fmt.Errorf("read the log of table %s: %w", r.t.root, err)
+	}
+	return nil
 }
 
 // missing leaves those whose place is empty.
@@ -191,14 +199,14 @@ func (r *Repairer) notDone(list []LostFile, c *Recorded) ([]LostFile, error) {
 		}
 	}
 	var now *Recorded
-	_, err := History(r.t.env, r.t.store, r.t.root, r.t.owner.Job, func(x *Recorded) error {
+	err := r.history(func(x *Recorded) error {
 		if x.Hash == c.Hash && x.Superseded == 0 {
 			now = x
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the log of table %s: %w", r.t.root, err)
+		return nil, err
 	}
 	for _, i := range at {
 		if now != nil && (now.Done == nil || i < len(now.Done.Verdicts) && now.Done.Verdicts[i] == account.Lost) {
