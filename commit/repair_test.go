@@ -439,6 +439,21 @@ func (r *repaired) goBack() {
 	}
 }
 
+// before does something before the operator's at-th call of the store while repair runs; over: there were fewer.
+func (r *repaired) before(at int, something, repair func()) (over bool) {
+	reached := 0
+	r.disk.Before = func(client string, op mem.Op) {
+		if client == "op" {
+			if reached++; reached == at {
+				something()
+			}
+		}
+	}
+	repair()
+	r.disk.Before = nil
+	return reached < at
+}
+
 // TestRepairUnderRewind: the job goes back before each call of a repair. Nothing of the superseded checkpoint is visible afterwards, whatever the
 // repairer does when it wakes, and nothing can become so.
 func TestRepairUnderRewind(t *testing.T) {
@@ -450,17 +465,9 @@ func TestRepairUnderRewind(t *testing.T) {
 			x := r.repairer("op", Variant{})
 			f := r.find(x)
 			rep := r.stage(replacement)
-			reached := 0
-			r.disk.Before = func(client string, op mem.Op) {
-				if client == "op" {
-					if reached++; reached == at {
-						r.goBack()
-					}
-				}
-			}
-			out, err := x.Repair(f, rep, order)
-			over = reached < at
-			r.disk.Before = nil
+			var out RepairOutcome
+			var err error
+			over = r.before(at, r.goBack, func() { out, err = x.Repair(f, rep, order) })
 			if over {
 				return
 			}
@@ -509,18 +516,12 @@ func TestRepairMeetsTheOriginal(t *testing.T) {
 			x := r.repairer("op", Variant{})
 			f := r.find(x)
 			rep := r.stage(replacement)
-			reached := 0
-			r.disk.Before = func(client string, op mem.Op) {
-				if client == "op" {
-					if reached++; reached == at {
-						write(t, r.job, r.lost.Pending, original)
-						_ = r.job.Rename(r.lost.Pending, r.lost.Final) // taken already, or not
-					}
-				}
-			}
-			out, err := x.Repair(f, rep, order)
-			over = reached < at
-			r.disk.Before = nil
+			var out RepairOutcome
+			var err error
+			over = r.before(at, func() {
+				write(t, r.job, r.lost.Pending, original)
+				_ = r.job.Rename(r.lost.Pending, r.lost.Final) // taken already, or not
+			}, func() { out, err = x.Repair(f, rep, order) })
 			holds := r.holds()
 			if err != nil || holds != original && holds != replacement || (out.State == CameBack) != (holds == original) {
 				t.Fatalf("at %d: %q is there; %+v, %v", at, holds, out, err)
@@ -572,6 +573,61 @@ func TestRepairBehindASegment(t *testing.T) {
 		}
 		if r.holds() != "" {
 			t.Error("the replacement of a superseded file is visible")
+		}
+	})
+}
+
+// TestAmendsReadOn: of several amends by one process the first reads the log's archives; another one does when a segment came between, or when the
+// log could not be read.
+func TestAmendsReadOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := losing(t, true)
+		segment := func(id account.CheckpointID) {
+			r.tb.variant.SegmentEvery = 1
+			r.end = r.tb.state.Chain
+			r.checkpoint(id)
+			if _, err := r.tb.Commit(r.cert, r.end); err != nil || r.tb.state.Segment == nil {
+				t.Fatal(err)
+			}
+		}
+		segment(3)
+		archives, n := 0, 0
+		r.disk.Before = func(client string, op mem.Op) {
+			if client == "op" && op.Kind == mem.Open && strings.HasPrefix(path.Base(op.Path), "archive-") {
+				archives++
+			}
+		}
+		x := r.repairer("op", Variant{})
+		// fails: another process's entry counts as read, and one behind it cannot be read.
+		fails := func() {
+			if _, err := r.repairer("other", Variant{}).Amend(account.Amend{Removed: []string{}, Who: "other"}, func(*Mended) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			n++
+			bad := fmt.Sprintf("%s/%d.staunch", Dir("/t", "j"), x.t.log.Last()+2)
+			write(t, r.job, bad, "none")
+			if _, err := x.Amend(account.Amend{Removed: []string{}}, func(*Mended) error { return nil }); fault.ClassOf(err) != fault.Damage {
+				t.Fatalf("behind %s: %v", bad, err)
+			}
+			if err := r.job.Delete(bad); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, c := range []struct {
+			before func()
+			reads  bool
+		}{{func() {}, true}, {func() {}, false}, {func() { segment(4) }, true}, {func() {}, false}, {fails, true}, {func() {}, false}} {
+			c.before()
+			archives = 0
+			var seen int
+			_, err := x.Amend(account.Amend{Removed: []string{}, Added: []account.File{{Final: fmt.Sprintf("/t/old-%d", i)}}}, func(m *Mended) error {
+				seen = len(m.Amends)
+				return nil
+			})
+			if err != nil || seen != n || archives > 0 != c.reads {
+				t.Errorf("amend %d: %d of %d amends were seen, %d archives read; %v", i, seen, n, archives, err)
+			}
+			n++
 		}
 	})
 }
