@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -193,9 +192,7 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 	}
 	s.tellEnd(rep, untouched)
 	if s.output == "json" {
-		e := json.NewEncoder(os.Stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(drillReport{File: s.file, Held: bad == 0 && rep.Tried() > 0, Report: rep, Untouched: untouched})
+		err = writeJSON(os.Stdout, drillReport{File: s.file, Held: bad == 0 && rep.Tried() > 0, Report: rep, Untouched: untouched})
 	}
 	if err == nil && rep.Tried() == 0 { // never to be taken for a drill that held
 		err = errors.New("nothing was tried: no step that was reached is left by --steps and --faults, or --for was over before the first run")
