@@ -21,6 +21,8 @@ PEERS    := test/peer/with_peers.sh
 # where tests against real servers find the program, and the packages that have such tests
 BINARIES := STAUNCH_BIN=$(CURDIR)/$(BIN) STAUNCH_FAILPOINT_BIN=$(CURDIR)/$(BIN)-failpoint
 PEER_PACKAGES = $(shell find . -name '*_test.go' -not -path './.*' | xargs grep -lE '^//go:build.*\bpeer\b' | xargs -n1 dirname | sort -u)
+# `make test` runs the packages of peers once, there
+UNIT_PACKAGES = ./...
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +34,7 @@ build-failpoint: ## the same binary with failpoints and invariants, for crash te
 	$(GO) build -trimpath -tags 'failpoint invariant' -ldflags '-X main.version=$(VERSION)-failpoint' -o $(BIN)-failpoint ./cmd/staunch
 
 unit: ## tests beside the code, with invariants checked
-	$(GO) test -timeout 30m -tags invariant ./...
+	$(GO) test -timeout 30m -tags invariant $(UNIT_PACKAGES)
 
 demo: build ## the product in one minute: no servers needed, killed twice, resumed, audited
 	$(BIN) demo
@@ -47,7 +49,7 @@ test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory install
 	$(MAKE) --no-print-directory build
 	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory unit
+	$(MAKE) --no-print-directory unit UNIT_PACKAGES="$$($(GO) list ./... | grep -vxFf <($(GO) list $(PEER_PACKAGES)))"
 	$(MAKE) --no-print-directory peers
 
 bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)

@@ -10,7 +10,7 @@ import (
 
 	"staunch/account"
 	"staunch/connector"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs/local"
 )
@@ -137,7 +137,7 @@ func TestAgainstBroker(t *testing.T) {
 			if strings.HasSuffix(x.name, "in steps") {
 				opts.Broker.window = 1
 			}
-			r, err := Table(context.Background(), &env.Real{}, local.New(), l.root, opts)
+			r, err := Table(context.Background(), &envtest.Quick{}, local.New(), l.root, opts)
 			l.must(err)
 			if got := kinds(r); !slices.Equal(got, x.want) || !strings.Contains(text(r), x.says) {
 				t.Errorf("found %v, expected %v and %q\n%s", kinds(r), x.want, x.says, text(r))
@@ -175,7 +175,7 @@ func TestAgainstBroker(t *testing.T) {
 func (l *lake) against(b *topic, o Broker) *Report {
 	l.t.Helper()
 	o.Inspector = b
-	r, err := Table(context.Background(), &env.Real{}, local.New(), l.root, Options{Fast: true, Broker: &o})
+	r, err := Table(context.Background(), &envtest.Quick{}, local.New(), l.root, Options{Fast: true, Broker: &o})
 	l.must(err)
 	return r
 }
@@ -255,7 +255,7 @@ func TestAgainstBrokerEnds(t *testing.T) {
 	l := standard(t, "json", 0)
 	ctx, stop := context.WithCancel(context.Background())
 	b := &ending{stop: stop}
-	if _, err := Table(ctx, &env.Real{}, local.New(), l.root, Options{Broker: &Broker{Inspector: b}}); !errors.Is(err, context.Canceled) {
+	if _, err := Table(ctx, &envtest.Quick{}, local.New(), l.root, Options{Broker: &Broker{Inspector: b}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"staunch/account"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs/local"
 )
@@ -655,7 +655,7 @@ func TestSuccessName(t *testing.T) {
 	if r := l.audit(Options{Success: "READY"}); r.Verdict != Clean {
 		t.Error(text(r))
 	}
-	r, err := Table(context.Background(), &env.Real{}, local.New(), l.root, Options{}) // the verifier knows one name only
+	r, err := Table(context.Background(), &envtest.Quick{}, local.New(), l.root, Options{}) // the verifier knows one name only
 	if err != nil || r.Verdict != Clean || len(r.Notes) != 1 {
 		t.Error(text(r), err)
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"staunch/account"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs/local"
 )
@@ -26,7 +26,7 @@ const exported = "dt=2026-11-02"
 // export gives the certificate of a partition, and a copy of its folder.
 func (l *lake) export(partition string) (cert []byte, copy string) {
 	l.t.Helper()
-	_, c, err := Export(context.Background(), &env.Real{}, local.New(), l.root, partition, Options{})
+	_, c, err := Export(context.Background(), &envtest.Quick{}, local.New(), l.root, partition, Options{})
 	l.must(err)
 	var out bytes.Buffer
 	l.must(c.Write(&out))
@@ -45,7 +45,7 @@ func (l *lake) check(cert []byte, copy string) (found []Kind, r *CopyReport) {
 		}
 		found = []Kind{CertificateDamaged}
 	} else {
-		r, err = Copy(context.Background(), &env.Real{}, local.New(), copy, c, Options{})
+		r, err = Copy(context.Background(), &envtest.Quick{}, local.New(), copy, c, Options{})
 		l.must(err)
 		for _, p := range r.Problems {
 			found = append(found, p.Kind)
@@ -285,7 +285,7 @@ func TestExportRefused(t *testing.T) {
 	}
 	l.edit(elsewhere, flip)
 	export := func(partition string) error {
-		_, c, err := Export(context.Background(), &env.Real{}, local.New(), l.root, partition, Options{})
+		_, c, err := Export(context.Background(), &envtest.Quick{}, local.New(), l.root, partition, Options{})
 		if (c == nil) != (err != nil) {
 			t.Errorf("%v with a certificate: %v", err, c != nil)
 		}

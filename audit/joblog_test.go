@@ -11,7 +11,7 @@ import (
 
 	"staunch/account"
 	"staunch/checkpoint"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fs/local"
 )
 
@@ -25,7 +25,7 @@ type twoLogs struct {
 func withJobLog(t *testing.T) *twoLogs {
 	l := newLake(t, "json", 2)
 	x := &twoLogs{lake: l, dir: filepath.Join(filepath.Dir(l.root), "checkpoints", "log")}
-	x.log = checkpoint.Open(&env.Real{}, lazy{local.New()}, x.dir, checkpoint.Variant{}, slog.New(slog.DiscardHandler))
+	x.log = checkpoint.Open(&envtest.Quick{}, lazy{local.New()}, x.dir, checkpoint.Variant{}, slog.New(slog.DiscardHandler))
 	l.must(x.log.Load())
 	l.must(x.log.Begin(account.Begin{LogID: l.owner.LogID, Job: l.job}, false))
 	x.owner.LogID, x.owner.Epoch, x.owner.TakeOver = x.log.LogID(), x.log.Epoch(), true
@@ -55,7 +55,7 @@ func (x *twoLogs) steps(n int) {
 
 func (x *twoLogs) look() *Report {
 	x.t.Helper()
-	r, err := Table(context.Background(), &env.Real{}, local.New(), x.root, Options{Fast: true, JobLogs: []JobLog{{Job: x.job, Store: local.New(), Dir: x.dir, Key: "key"}}})
+	r, err := Table(context.Background(), &envtest.Quick{}, local.New(), x.root, Options{Fast: true, JobLogs: []JobLog{{Job: x.job, Store: local.New(), Dir: x.dir, Key: "key"}}})
 	x.must(err)
 	return r
 }

@@ -21,7 +21,7 @@ import (
 	"staunch/config"
 	"staunch/connector"
 	"staunch/connector/filesystem"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/format"
 	jsonformat "staunch/format/json"
 	"staunch/format/parquet"
@@ -110,7 +110,7 @@ func (l *lake) begin(epoch account.Epoch) {
 }
 
 func (l *lake) open() {
-	l.table = commit.Open(&env.Real{}, lazy{local.New()}, l.root, l.owner, commit.Variant{SegmentEvery: l.every, JoinArchives: l.join}, slog.New(slog.DiscardHandler))
+	l.table = commit.Open(&envtest.Quick{}, lazy{local.New()}, l.root, l.owner, commit.Variant{SegmentEvery: l.every, JoinArchives: l.join}, slog.New(slog.DiscardHandler))
 	if err := l.table.Refresh(); err != nil {
 		l.t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (l *lake) write(n int64) account.Certificate {
 	c := account.Certificate{LogID: l.owner.LogID, Job: l.owner.Job, Epoch: l.owner.Epoch, Checkpoint: l.id, Complete: fmt.Sprintf("complete-%d", l.id),
 		Time: time.Now().UTC(), Plan: "plan", SQL: "INSERT INTO lake SELECT ...", AccountsClose: l.close}
 	for i := range splits {
-		w, err := l.sink.NewWriter(connector.Context{Env: &env.Real{}, Log: slog.New(slog.DiscardHandler), Job: l.owner.Job, Subtask: i, Parallelism: 2, Epoch: l.owner.Epoch,
+		w, err := l.sink.NewWriter(connector.Context{Env: &envtest.Quick{}, Log: slog.New(slog.DiscardHandler), Job: l.owner.Job, Subtask: i, Parallelism: 2, Epoch: l.owner.Epoch,
 			NextCheckpoint: func() account.CheckpointID { return l.id }})
 		if err != nil {
 			l.t.Fatal(err)
@@ -217,7 +217,7 @@ func standard(t *testing.T, format string, every int) *lake {
 
 func (l *lake) audit(o Options) *Report {
 	l.t.Helper()
-	r, err := Table(context.Background(), &env.Real{}, local.New(), l.root, o)
+	r, err := Table(context.Background(), &envtest.Quick{}, local.New(), l.root, o)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"staunch/account"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fs"
 )
 
@@ -152,7 +152,7 @@ func (m *many) SyncDir(string) error           { return io.ErrClosedPipe }
 
 func auditMany(t testing.TB, m *many) *Report {
 	t.Helper()
-	r, err := Table(context.Background(), &env.Real{}, m, "/t", Options{})
+	r, err := Table(context.Background(), &envtest.Quick{}, m, "/t", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"staunch/account"
 	"staunch/commit"
 	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs/local"
 )
@@ -67,13 +68,13 @@ func turned(b []byte) []byte {
 }
 
 func (l *lake) repairer() *commit.Repairer {
-	return commit.OpenRepair(&env.Real{}, lazy{local.New()}, l.root, l.job, commit.Variant{}, slog.New(slog.DiscardHandler))
+	return commit.OpenRepair(&envtest.Quick{}, lazy{local.New()}, l.root, l.job, commit.Variant{}, slog.New(slog.DiscardHandler))
 }
 
 // replacement is what is staged for h.
 func (l *lake) replacement(h hole, content []byte) commit.Replacement {
 	l.t.Helper()
-	p := filepath.Join(l.root, "_DUMP_TEMPORARY", account.RepairName(account.Job8(l.job), h.cert.Checkpoint, env.RandomHex(&env.Real{}, 12), "json"))
+	p := filepath.Join(l.root, "_DUMP_TEMPORARY", account.RepairName(account.Job8(l.job), h.cert.Checkpoint, env.RandomHex(&envtest.Quick{}, 12), "json"))
 	l.must(os.MkdirAll(filepath.Dir(p), 0o777))
 	l.must(os.WriteFile(p, content, 0o666))
 	sum := sha256.Sum256(content)
@@ -329,7 +330,7 @@ func TestAmendedAndRewound(t *testing.T) {
 	if r := l.audit(Options{}); r.Verdict != Clean {
 		t.Error(text(r))
 	}
-	took, err := commit.ReadTakenOut(&env.Real{}, local.New(), l.root, l.job)
+	took, err := commit.ReadTakenOut(&envtest.Quick{}, local.New(), l.root, l.job)
 	if err != nil || len(took) != 1 || !took[0].Files[filepath.Join(goes.Partition, "newer.json")] {
 		t.Errorf("%+v, %v", took, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fs"
 	"staunch/fs/local"
 )
@@ -69,7 +69,7 @@ func TestWhileWritten(t *testing.T) {
 			l.open()
 			l.checkpoints(9)
 			b := &busy{FS: local.New(), prefix: prefix, left: 12, goes: func() { l.commit(l.write(8)) }}
-			r, err := Table(context.Background(), &env.Real{}, b, l.root, Options{})
+			r, err := Table(context.Background(), &envtest.Quick{}, b, l.root, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestWhileRewound(t *testing.T) {
 		l.rewind(3)
 		ended = true
 	}}
-	r, err := Table(context.Background(), &env.Real{}, b, l.root, Options{})
+	r, err := Table(context.Background(), &envtest.Quick{}, b, l.root, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (x *locked) Open(p string) (fs.Reader, error) {
 func TestPermission(t *testing.T) {
 	l := standard(t, "parquet", 2)
 	for path, want := range map[string]Kind{l.file(0, 1).Final: FileUnreadable, l.entry(l.nth("done", -1)): EntryDamaged, l.archives()[0]: ArchiveDamaged} {
-		r, err := Table(context.Background(), &env.Real{}, &locked{local.New(), path}, l.root, Options{})
+		r, err := Table(context.Background(), &envtest.Quick{}, &locked{local.New(), path}, l.root, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 	cp "staunch/checkpoint/protocol"
 	"staunch/config"
 	"staunch/connector"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs"
 	"staunch/job"
@@ -84,21 +84,6 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
-}
-
-// quick is the real world, but nothing is waited for long: what a protocol waits between two looks is not what is tested here. Who waits for
-// something looks whether it came.
-type quick struct{ env.Real }
-
-func (q *quick) NewSignal() env.Signal { return soon{q.Real.NewSignal()} }
-
-type soon struct{ env.Signal }
-
-func (s soon) Wait(d time.Duration) bool {
-	if d > 0 {
-		d = min(d, 20*time.Millisecond)
-	}
-	return s.Signal.Wait(d)
 }
 
 const numbers = `SET 'execution.checkpointing.interval' = '10 min';
@@ -203,7 +188,7 @@ func (b *bench) run(format string, accept ...string) error {
 	for _, s := range j.Sinks {
 		spec.Tables[s.Key] = job.Table{Name: s.Table.Name, Sink: s.Sink.(connector.FileTable)}
 	}
-	e := &quick{}
+	e := &envtest.Quick{}
 	defer e.Join()
 	out, err := job.New(e, spec, slog.New(slog.NewTextHandler(b.log, nil)), metric.NewRegistry().Group()).Run()
 	if err == nil && out != job.Finished {
@@ -246,7 +231,7 @@ func (b *bench) repair(format string, order repair.Order) *repair.Report {
 
 func (b *bench) tryRepair(format string, order repair.Order) (*repair.Report, error) {
 	j := b.plan(format)
-	e := &quick{}
+	e := &envtest.Quick{}
 	defer e.Join()
 	s := j.Sinks[0]
 	return repair.Table(e, repair.Job{ID: j.Name, SQL: j.SQL, Plan: j.Hash, Graph: j.Graph, Log: slog.New(slog.NewTextHandler(b.log, nil)),
@@ -260,7 +245,7 @@ func (b *bench) clean() *audit.Report {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := audit.Table(context.Background(), &quick{}, store, root, audit.Options{})
+	r, err := audit.Table(context.Background(), &envtest.Quick{}, store, root, audit.Options{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"staunch/account"
 	"staunch/commit"
-	"staunch/env"
+	"staunch/env/envtest"
 	"staunch/fault"
 	"staunch/fs"
 	"staunch/fs/mem"
@@ -24,7 +24,7 @@ import (
 // world is a job that writes one table, with its trace, on a store in memory.
 type world struct {
 	t     *testing.T
-	env   *env.Real
+	env   *envtest.Quick
 	store fs.FS
 	rec   *trace.Recorder
 	scope trace.Scope
@@ -39,8 +39,8 @@ const root, job = "/w/orders", "dump"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	t.Parallel() // a commit looks twice for a missing file, seconds apart
-	w := &world{t: t, env: &env.Real{}, store: mem.New().Client("a"), next: 4608}
+	t.Parallel()
+	w := &world{t: t, env: &envtest.Quick{}, store: mem.New().Client("a"), next: 4608}
 	t.Cleanup(w.env.Join)
 	w.rec = trace.New(trace.Options{Env: w.env, Store: w.store, Dir: "/ck/dump/trace", Job: job, Host: "h1", User: "etl", PID: 7, MaxBytes: 1 << 24, Log: slog.New(slog.DiscardHandler)})
 	w.scope.Task, w.scope.Looks = trace.NoTask, true
@@ -391,7 +391,7 @@ func TestIncident(t *testing.T) {
 		t.Fatal(err)
 	}
 	const victim = "/_DUMP_TEMPORARY/cp-4608/task-2/part-2-4608"
-	s, err := Tell(Options{Env: &env.Real{}, Stores: oneStore{store}, AuditLogs: []string{"/audit.log"}, Query: Query{Path: victim, Task: trace.NoTask}})
+	s, err := Tell(Options{Env: &envtest.Quick{}, Stores: oneStore{store}, AuditLogs: []string{"/audit.log"}, Query: Query{Path: victim, Task: trace.NoTask}})
 	if err != nil || len(s.Causes) != 1 {
 		t.Fatal(s, err)
 	}
