@@ -86,7 +86,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-const numbers = `SET 'execution.checkpointing.interval' = '10 min';
+const numbers = `SET 'table.local-time-zone' = 'UTC';
+SET 'execution.checkpointing.interval' = '10 min';
 CREATE TABLE src (n BIGINT, v STRING) WITH ('connector' = 'kafka', 'topic' = 'in', 'properties.bootstrap.servers' = '$BROKER', 'format' = 'json',
   'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset', 'properties.isolation.level' = 'read_committed');
 CREATE TABLE lake (n BIGINT, v STRING, p BIGINT) PARTITIONED BY (p) WITH ('connector' = 'filesystem', 'path' = '$DIR/lake', 'format' = '$FORMAT');
