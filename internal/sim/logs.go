@@ -84,11 +84,18 @@ func (w *world) unended() string {
 	for _, l := range w.o.tables {
 		var last account.Claim
 		for _, e := range w.entries(l.root + "/_staunch/" + name) {
-			if e.Kind == account.KindClaim {
+			var err error
+			switch e.Kind {
+			case account.KindClaim:
 				last = account.Claim{}
-				if json.Unmarshal(e.Body, &last) != nil {
-					return ""
-				}
+				err = json.Unmarshal(e.Body, &last)
+			case account.KindSegment: // a late append may have filled the place of an archived claim: it is nobody's claim any more
+				var g account.Segment
+				err = json.Unmarshal(e.Body, &g)
+				last = g.Claim
+			}
+			if err != nil {
+				return ""
 			}
 		}
 		if dir, ok := strings.CutSuffix(last.Log, "/"+name+"/log"); ok && dir == otherJobs && dir != w.endedIn && w.reopened(dir) {
