@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -211,6 +212,7 @@ func (s *Set) decode(b []byte) error {
 		if !ok || n > int64(len(b))/2 {
 			return bad
 		}
+		s.Runs = make([]Run, 0, n)
 		last := int64(0)
 		for i := range n {
 			gap, ok1 := next()
@@ -233,6 +235,12 @@ func (s *Set) decode(b []byte) error {
 		if b[0]&1 == 0 || b[len(b)-1]>>uint((span-1)&7) != 1 { // both ends are offsets of the set, nothing follows
 			return bad
 		}
+		runs, before := 0, byte(0) // a run begins at a bit whose neighbour below is not set
+		for _, x := range b {
+			runs += bits.OnesCount8(x &^ (x<<1 | before>>7))
+			before = x
+		}
+		s.Runs = make([]Run, 0, runs)
 		for o := range span {
 			if b[o>>3]>>uint(o&7)&1 == 1 {
 				s.Add(first + o)

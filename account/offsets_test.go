@@ -118,6 +118,9 @@ func TestSetEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, back, o)
+		if cap(back.Runs) != len(back.Runs) { // a set of millions of runs is decoded into as much memory as it needs
+			t.Fatalf("form %d: room for %d runs, there are %d", b[0], cap(back.Runs), len(back.Runs))
+		}
 		text, err := json.Marshal(Offsets{Split: "t-0", Set: s})
 		if err != nil {
 			t.Fatal(err)

@@ -110,12 +110,21 @@ type piece struct {
 // sets checks that the offset sets of a certificate's files are disjoint, lie in its ranges and are as large as the accounts say.
 func (j *judge) sets(c *certificate) {
 	pieces := map[key][]piece{}
+	room := map[key]int{}
+	for _, f := range c.Files {
+		for _, o := range f.Offsets {
+			room[key{o.Split, f.Insert}] += len(o.Set.Runs)
+		}
+	}
 	counts := map[key]int64{}
 	for i := range c.Files {
 		f := &c.Files[i]
 		sum := int64(0)
 		for _, o := range f.Offsets {
 			k := key{o.Split, f.Insert}
+			if pieces[k] == nil {
+				pieces[k] = make([]piece, 0, room[k])
+			}
 			for _, r := range o.Set.Runs {
 				pieces[k] = append(pieces[k], piece{r, i})
 			}
