@@ -43,7 +43,7 @@ func (w *world) goesBack(order func(*job.Spec), again bool) {
 	w.stats.Backs++
 	w.wentBack, w.o.wentBack = true, true
 	w.order = order
-	w.launch(ordinary, w.dir, w.twoDirs)
+	w.start()
 	if !again {
 		w.order = nil
 	}

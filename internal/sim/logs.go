@@ -169,19 +169,27 @@ func (w *world) claimed() bool {
 	return true
 }
 
+// strange reports whether a start with another checkpoint directory, by mistake, has claimed a table. It may when the job has ended.
+func (w *world) strange() bool {
+	for _, l := range w.o.tables {
+		for _, e := range w.entries(l.root + "/_staunch/" + name) {
+			var c account.Claim
+			if e.Kind == account.KindClaim && json.Unmarshal(e.Body, &c) == nil && strings.HasPrefix(c.Log, strangeJobs) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // fenced finds an attempt that was ended although it is the newest.
 func (w *world) fenced(r *run) error {
 	own := r.job.Epoch()
 	if w.over() {
 		return nil // then anybody may begin
 	}
-	for _, l := range w.o.tables {
-		for _, e := range w.entries(l.root + "/_staunch/" + name) {
-			var c account.Claim
-			if e.Kind == account.KindClaim && json.Unmarshal(e.Body, &c) == nil && strings.HasPrefix(c.Log, strangeJobs) {
-				return find(Usurped, "attempt %d was ended by a start with another checkpoint directory and without --take-over", r.n)
-			}
-		}
+	if w.strange() {
+		return find(Usurped, "attempt %d was ended by a start with another checkpoint directory and without --take-over", r.n)
 	}
 	for _, x := range w.procs {
 		if x != r && x.role == ordinary && (x.dir != r.dir || x.job.Epoch() > own) {

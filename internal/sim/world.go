@@ -74,6 +74,7 @@ type world struct {
 
 	dir     string // of the checkpoints that the operator goes on with
 	twoDirs bool   // the job was started with both
+	given   bool   // the job had ended when another one took its tables: it takes them back
 	refused int    // ordinary starts refused in a row
 	strikes int    // attempts of a variant that ended in a fault of the engine's own
 
@@ -287,7 +288,7 @@ func (s stores) Resolve(uri string) (fs.FS, string, error) { return s.c, uri, ni
 func formats(n string) (format.Factory, bool) { return json.Factory, n == "json" }
 
 // start begins one more attempt, as another process.
-func (w *world) start() { w.launch(ordinary, w.dir, w.twoDirs) }
+func (w *world) start() { w.launch(ordinary, w.dir, w.twoDirs || w.given) }
 
 // launch starts a process.
 func (w *world) launch(as role, dir string, takeOver bool) {
@@ -603,6 +604,9 @@ func (w *world) judge(r *run) error {
 		return find(FalseDamage, "attempt %d: %v", r.n, r.err)
 	case class == fault.User && r.back, class == fault.Damage && r.back: // an order that cannot be carried out
 		w.order = nil
+		return nil
+	case class == fault.User && !w.given && w.over() && w.strange():
+		w.given = true
 		return nil
 	case class == fault.User && w.twoDirs, class == fault.Damage && w.twoDirs && strings.Contains(r.err.Error(), ": its chain "): // the other directory's attempt has gone on
 		if w.refused++; w.refused > 6 {
