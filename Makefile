@@ -49,7 +49,7 @@ test: ## everything that must pass: install, build, lint, unit, peers
 	$(MAKE) --no-print-directory install
 	$(MAKE) --no-print-directory build
 	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory unit UNIT_PACKAGES="$$($(GO) list ./... | grep -vxFf <($(GO) list $(PEER_PACKAGES)))"
+	$(MAKE) --no-print-directory unit UNIT_PACKAGES="$$(p=$$($(GO) list $(PEER_PACKAGES)); $(GO) list ./... | grep -vxF "$$p" | tr '\n' ' ')"
 	$(MAKE) --no-print-directory peers
 
 bench: build ## Staunch, Flink and the bare loop over the same topic (RECORDS, ROUNDS)

@@ -255,7 +255,7 @@ const (
 	// certifying are those that only certificates need: sets of offsets, hashes of files and entries, and the entries' way into the table's log.
 	certifying = `staunch/account\.|sha256\.|commit\.\(\*Table\)\.(certify|appendCertificate|segment)|commit\.\(\*State\)`
 	// hashing is where the files' SHA-256 is computed.
-	hashing = `filesystem\.\(\*file\)\.Write`
+	hashing = `filesystem\.\(\*file\)\.out`
 	// tracing are those that only the operation trace needs; what the wrapped stores call is not theirs.
 	tracing = `trace\.\(\*Recorder\)|trace\.\(\*store\)\.(record|end)|trace\.appendRecord`
 )

@@ -337,7 +337,7 @@ func (w *world) actOtherDir(d *dice, key string) {
 	w.launch(ordinary, otherJobs, true)
 }
 
-// actStranger: the job is started with another checkpoint directory, by mistake. It must be refused.
+// actStranger: the job is started with another checkpoint directory, by mistake. It must be refused while the job has not ended.
 func (w *world) actStranger(d *dice, key string) {
 	if !w.claimed() || !w.happens(key, "the job is started with another checkpoint directory") {
 		return

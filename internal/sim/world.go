@@ -605,7 +605,7 @@ func (w *world) judge(r *run) error {
 	case class == fault.User && r.back, class == fault.Damage && r.back: // an order that cannot be carried out
 		w.order = nil
 		return nil
-	case class == fault.User && !w.given && w.over() && w.strange():
+	case class == fault.User && !w.given && w.over() && !w.reopened(jobs) && !w.reopened(otherJobs) && w.strange() && strings.Contains(r.err.Error(), "with another log"):
 		w.given = true
 		return nil
 	case class == fault.User && w.twoDirs, class == fault.Damage && w.twoDirs && strings.Contains(r.err.Error(), ": its chain "): // the other directory's attempt has gone on
