@@ -85,7 +85,7 @@ func Run(tree fs.FS, layers, words string) ([]Finding, error) {
 			return err
 		case d.IsDir() && skipDir(p, d.Name()):
 			return fs.SkipDir
-		case d.IsDir() || !d.Type().IsRegular():
+		case d.IsDir() || !d.Type().IsRegular() || p == ".git": // in a linked worktree .git is a file
 			return nil
 		}
 		data, err := fs.ReadFile(tree, p)
