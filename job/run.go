@@ -51,12 +51,19 @@ func (j *Job) Run() (Outcome, error) {
 		j.update(func(s *Status) { s.Restarts++ })
 		j.log.Error("the job failed and starts again", "job", j.spec.ID, "epoch", j.epoch(), "in", delay, "why", why, "error", err)
 		if j.pause(delay) {
-			return Stopped, nil
+			j.update(func(s *Status) { s.Phase = "FAILED" })
+			return 0, givenUp(err)
 		}
 	}
 }
 
-// pause waits before a restart and reports whether a stop was asked for meanwhile: everything completed is recorded, so that may end here.
+// givenUp says that a job was ended by order after a failure, without the last checkpoint that an order to stop promises. Everything completed
+// is recorded, so that it may end here.
+func givenUp(err error) error {
+	return fmt.Errorf("ended by order before it could start again, without a last checkpoint; nothing is lost: the next run goes on from the newest completed one. It had failed: %w", err)
+}
+
+// pause waits before a restart and reports whether a stop was asked for meanwhile.
 func (j *Job) pause(d time.Duration) bool {
 	until := j.env.Now().Add(d)
 	for {

@@ -106,8 +106,7 @@ const (
 	Finished Outcome = iota
 	// AlreadyFinished: it had finished before; nothing was done.
 	AlreadyFinished
-	// Stopped: ended by order, behind a last checkpoint that was committed; or while it waited to start again after a failure. It goes on from its
-	// newest completed checkpoint when it is run again.
+	// Stopped: ended by order, behind a last checkpoint that was committed. It goes on from there when it is run again.
 	Stopped
 )
 
