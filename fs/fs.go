@@ -22,6 +22,8 @@ var (
 	ErrNoSpace = errors.New("no space left")
 	// ErrNameTooLong: the store does not take a name of this length.
 	ErrNameTooLong = errors.New("name too long")
+	// ErrNotFile: what stands there is no plain file (a pipe, a device, a loop of links): nothing can be read from it, now or later.
+	ErrNotFile = errors.New("not a regular file")
 )
 
 // FS is a file store. All methods may be called from any goroutine and may block.

@@ -85,6 +85,9 @@ func classify(err error) error {
 // readEntry reads the entry at p. The error is *badEntry or the store's.
 func readEntry(store fs.FS, p string, n int64) (Entry, error) {
 	r, err := store.Open(p)
+	if errors.Is(err, fs.ErrNotFile) {
+		return Entry{}, &badEntry{path: p, reason: err.Error()}
+	}
 	if err != nil {
 		return Entry{}, err
 	}

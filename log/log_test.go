@@ -146,6 +146,21 @@ func put(t *testing.T, s fs.FS, dir string, n int64, kind, body string) {
 	fstest.Put(t, s, fmt.Sprintf("%s/%d", dir, n), string(b))
 }
 
+// TestNoFile: what is no plain file is damage, too: no restart makes it one.
+func TestNoFile(t *testing.T) {
+	for _, to := range []string{"/dev/zero", "3"} { // endless, and a loop
+		dir, s := t.TempDir(), local.New()
+		put(t, s, dir, 1, "begin", "b")
+		put(t, s, dir, 2, "complete", "c")
+		if err := os.Symlink(to, dir+"/3"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(&env.Real{}, s, dir, "").Read(); fault.ClassOf(err) != fault.Damage || !strings.Contains(err.Error(), dir+"/3") {
+			t.Errorf("link to %s: %v", to, err)
+		}
+	}
+}
+
 func TestDamage(t *testing.T) {
 	good, _ := encode("complete", "abc", []byte(`{"id":7}`))
 	for name, c := range map[string]struct{ content, reason string }{

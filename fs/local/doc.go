@@ -15,6 +15,7 @@
 //	ENOTEMPTY                                        fs.ErrNotEmpty
 //	ENOSPC, EDQUOT                                   fs.ErrNoSpace
 //	ENAMETOOLONG                                     fs.ErrNameTooLong
+//	ELOOP, ENXIO, what is no regular file            fs.ErrNotFile (Open)
 //	ESTALE, ETIMEDOUT, ENOTCONN, EHOSTDOWN, ...      fs.ErrUnavailable: a network or FUSE mount without its server
 //
 // EIO is none of them: a disk that reports it does not heal by waiting. After a failed Write or Sync a file is dead and every later Sync and

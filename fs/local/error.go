@@ -16,6 +16,8 @@ func kind(no syscall.Errno) error {
 		return fs.ErrExist
 	case syscall.ENOTEMPTY:
 		return fs.ErrNotEmpty
+	case syscall.ELOOP, syscall.ENXIO:
+		return fs.ErrNotFile
 	case syscall.ENOSPC, syscall.EDQUOT:
 		return fs.ErrNoSpace
 	case syscall.ENAMETOOLONG:

@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -174,7 +175,7 @@ func (s *FS) Open(path string) (fs.Reader, error) {
 	}
 	i, err := f.Stat()
 	if err == nil && !i.Mode().IsRegular() {
-		err = errors.New("not a regular file (" + i.Mode().Type().String() + ")")
+		err = fmt.Errorf("%w (%s)", fs.ErrNotFile, i.Mode().Type())
 	}
 	if err != nil {
 		f.Close() //nolint:errcheck // nothing was written

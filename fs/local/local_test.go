@@ -126,8 +126,19 @@ func TestOpenPipe(t *testing.T) {
 	if err := unix.Mkfifo(dir+"/p", 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New().Open(dir + "/p"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := New().Open(dir + "/p"); !errors.Is(err, fs.ErrNotFile) {
 		t.Errorf("got %v", err)
+	}
+	for _, to := range []string{"/dev/zero", "loop", dir} {
+		if err := os.Symlink(to, dir+"/loop"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New().Open(dir + "/loop"); !errors.Is(err, fs.ErrNotFile) || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("link to %s: %v", to, err)
+		}
+		if err := os.Remove(dir + "/loop"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
