@@ -1,7 +1,10 @@
 package repair
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -254,11 +257,41 @@ func (a *amender) measure(p string) (account.File, error) {
 	if err != nil {
 		return account.File{}, err
 	}
+	if path.Ext(p) == ".json" {
+		if err := a.objects(p); err != nil {
+			return account.File{}, err
+		}
+	}
 	f := account.File{Final: p, Length: m.Length, SHA256: m.SHA256, Rows: m.Rows, Offsets: m.Offsets}
 	if d := path.Dir(p); d != a.root {
 		f.Partition = strings.TrimPrefix(d, a.root+"/")
 	}
 	return f, nil
+}
+
+// objects refuses a file of lines that are not each a JSON object: audits count its lines as rows, and readers could not read them.
+func (a *amender) objects(p string) (err error) {
+	r, err := a.store.Open(p)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p, err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	lines := bufio.NewReaderSize(io.NewSectionReader(r, 0, r.Size()), 1<<20)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("read %s: %w", p, err)
+		}
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] != '{' || !json.Valid(line) {
+			return fault.Userf("line %d of %s is no JSON object: %.60q", n, p, line).WithHint("write one object a line, as the removed files have it; nothing was recorded")
+		}
+	}
 }
 
 // before gives the number of an entry that records the same rewrite, 0 if there is none.

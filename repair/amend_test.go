@@ -86,6 +86,18 @@ func TestAmendNames(t *testing.T) {
 	o.refuses("the removed files are .json files", []string{gone.Final}, o.write("dt=2026-01-02/a.parquet", row))
 }
 
+// TestAmendIsJSON: a file whose lines are no rows is not taken in, although its lines can be counted.
+func TestAmendIsJSON(t *testing.T) {
+	o := newOld(t)
+	gone := o.commit()
+	row := o.bytes(gone.Final)
+	o.must(os.Remove(gone.Final))
+	for text, line := range map[string]string{"garbage\n": "line 1 ", row + "[1]\n": "is no JSON object", row + "{\"n\":\n": "is no JSON object", row + "\n" + row: "is no JSON object", "{} {}\n": "line 1 "} {
+		o.refuses(line, []string{gone.Final}, o.write("dt=2026-01-02/a.json", text))
+	}
+	o.must(o.amend([]string{gone.Final}, o.write("dt=2026-01-02/a.json", row)))
+}
+
 // TestAmendSurplus: offsets that the removed files did not hold are those of other files.
 func TestAmendSurplus(t *testing.T) {
 	f := func(from, to int64) account.File {
