@@ -99,7 +99,11 @@ func (f *scriptFlags) load(file string, collect func(changelog.Schema) connector
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	reg := all.Registry(collect)
 	reg.Stores = f.stores()
-	reg.System = systemTables(reg.Stores)
+	reg.System = systemTables(reg.Stores, func(note string) {
+		if log, err := f.logger(); err == nil { // else refused where the command begins
+			log.Warn(note)
+		}
+	})
 	if f.plugins != nil {
 		f.plugins(reg)
 	}

@@ -10,6 +10,7 @@ import (
 	"staunch/account"
 	"staunch/changelog"
 	"staunch/connector"
+	"staunch/fault"
 	"staunch/function"
 )
 
@@ -57,7 +58,10 @@ func (w *selectWriter) Write(b *changelog.Batch, _ []connector.Split) error {
 		}
 		c.out.WriteByte('\n')
 	}
-	return c.out.Flush()
+	if err := c.out.Flush(); err != nil { // full, or whoever read it has gone: starting again does not help
+		return fault.New(fault.User, "%w", err).WithHint("its rows cannot be printed: run it again with a standard output that takes them")
+	}
+	return nil
 }
 
 func (w *selectWriter) Tick(time.Time) error { return nil }

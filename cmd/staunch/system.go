@@ -46,28 +46,37 @@ var (
 )
 
 // systemTables are the tables staunch.*: of the jobs that wrote the tables that the file declares, or, if it declares none, of all jobs in the
-// checkpoint directory.
-func systemTables(stores fs.Resolver) []plan.SystemTable {
-	table := func(name string, columns []connector.Column, read func(o story.Options, wanted func(string) bool, yield func(rows.Row) error) error) plan.SystemTable {
+// checkpoint directory. note is told what is to be known about what was read.
+func systemTables(stores fs.Resolver, note func(string)) []plan.SystemTable {
+	type reading func(o story.Options, note func(string), wanted func(string) bool, yield func(rows.Row) error) error
+	table := func(name string, columns []connector.Column, read reading) plan.SystemTable {
 		return plan.SystemTable{Name: name, Columns: columns, Source: func(t connector.Table, paths []string, settings *config.Job) (connector.Source, error) {
 			return rows.New(columns, t.Columns, func(yield func(rows.Row) error) error {
 				o, err := systemPlaces(stores, paths, settings)
 				if err != nil {
 					return err
 				}
-				return read(o, func(name string) bool {
+				return asked(read(o, note, func(name string) bool {
 					for _, c := range t.Columns {
 						if c.Name == name {
 							return true
 						}
 					}
 					return false
-				}, yield)
+				}, yield))
 			})
 		}}
 	}
 	return []plan.SystemTable{table("trace", traceColumns, readTraceTable), table("hdfs_audit", auditColumns, readAuditTable), table("files", filesColumns, readFilesTable),
 		table("accounts", accountsColumns, readAccountsTable)}
+}
+
+// asked gives an error that nobody classified the class of a question that cannot be answered: it is not asked again.
+func asked(err error) error {
+	if err == nil || fault.ClassOf(err) != fault.Bug {
+		return err
+	}
+	return &fault.Error{Class: fault.User, Err: err}
 }
 
 // systemPlaces finds the jobs and tables that a query is about.
@@ -133,11 +142,14 @@ func optional[T comparable](v T) any {
 	return v
 }
 
-func readTraceTable(o story.Options, _ func(string) bool, yield func(rows.Row) error) error {
+func readTraceTable(o story.Options, note func(string), _ func(string) bool, yield func(rows.Row) error) error {
 	o.Tables, o.AuditLogs = nil, nil
 	s, err := story.Tell(o)
 	if err != nil {
 		return err
+	}
+	for _, n := range s.Notes {
+		note(n)
 	}
 	for _, t := range s.Traces {
 		for i := range t.Entries {
@@ -156,16 +168,16 @@ func readTraceTable(o story.Options, _ func(string) bool, yield func(rows.Row) e
 	return nil
 }
 
-func readAuditTable(o story.Options, _ func(string) bool, yield func(rows.Row) error) error {
+func readAuditTable(o story.Options, note func(string), _ func(string) bool, yield func(rows.Row) error) error {
 	if len(o.AuditLogs) == 0 {
 		return fault.Userf("table staunch.hdfs_audit: no audit log is named").WithHint("SET 'staunch.hdfs-audit.logs' = '/var/log/hadoop/hdfs-audit.log;...'")
 	}
-	return story.EachAudited(o, func(e *namenode.Event, r *namenode.Report) error {
+	return story.EachAudited(o, note, func(e *namenode.Event, r *namenode.Report) error {
 		return yield(rows.Row{e.Time, e.Allowed, e.User, e.IP, e.Cmd, optional(e.Options), optional(e.Src), optional(e.Dst), optional(e.Caller), r.Path, e.Line})
 	})
 }
 
-func readFilesTable(o story.Options, wanted func(string) bool, yield func(rows.Row) error) error {
+func readFilesTable(o story.Options, _ func(string), wanted func(string) bool, yield func(rows.Row) error) error {
 	for _, tb := range o.Tables {
 		err := story.EachFile(o.Env, tb, wanted("state"), func(f *story.File, a *account.File) error {
 			offsets := ""
@@ -184,7 +196,7 @@ func readFilesTable(o story.Options, wanted func(string) bool, yield func(rows.R
 	return nil
 }
 
-func readAccountsTable(o story.Options, _ func(string) bool, yield func(rows.Row) error) error {
+func readAccountsTable(o story.Options, _ func(string), _ func(string) bool, yield func(rows.Row) error) error {
 	for _, tb := range o.Tables {
 		err := story.EachAccount(o.Env, tb, func(a *story.Account) error {
 			return yield(rows.Row{a.Job, a.Table, int64(a.Certificate.Checkpoint), a.Certificate.Time, a.Split, optional(a.Insert), a.From, a.To, a.InFiles, a.Filtered, a.Rejected,

@@ -7,4 +7,5 @@
 // subtasks never mix.
 //
 // Rows are printed when they come, before any checkpoint. So after a restart those since the newest checkpoint appear again: at least once.
+// Where the output takes nothing any more, because its disk is full or whoever read it has gone, the job ends: starting again would not help.
 package print

@@ -125,8 +125,9 @@ func (w *writer) flush() error {
 	defer w.sink.mu.Unlock()
 	_, err := w.sink.out.Write(w.buf)
 	w.buf = w.buf[:0]
-	if err != nil {
-		return fault.New(fault.Transient, "table %s: print: %w", w.sink.name, err)
+	if err != nil { // full, or whoever read it has gone: starting again does not help
+		return fault.New(fault.User, "table %s: print: %w", w.sink.name, err).
+			WithHint("its rows cannot be printed: run it again with a standard output and a standard error that take them; nothing that was committed is lost")
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(&changelog.Batch{Rows: 1}, nil); fault.ClassOf(err) != fault.Transient || !strings.Contains(err.Error(), "broken pipe") {
+	if err := w.Write(&changelog.Batch{Rows: 1}, nil); fault.ClassOf(err) != fault.User || !strings.Contains(err.Error(), "broken pipe") {
 		t.Error(err)
 	}
 	for _, kv := range [][]string{{keyError, "perhaps"}, {keyParallelism, "0"}, {"print-identifer", "x"}} {

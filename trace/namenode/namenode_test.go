@@ -188,3 +188,110 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestCut: of a packed log that is cut anywhere the whole lines before the cut are kept, and the cut is told; one that is not packed is refused.
+func TestCut(t *testing.T) {
+	whole, err := os.ReadFile(sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := filepath.Join(t.TempDir(), "audit.log.gz")
+	all, most := read(t, sample(t)), 0
+	for n := range b.Len() {
+		if err := os.WriteFile(p, b.Bytes()[:n], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l := read(t, p)
+		r := l.Reports[0]
+		if r.Cut == "" || r.Broken > 0 || r.Lines < most || len(l.Events) > len(all.Events) || r.Lines > 42 {
+			t.Fatalf("%d bytes: %+v", n, r)
+		}
+		most = r.Lines
+		for i, e := range l.Events {
+			if e != all.Events[i] {
+				t.Fatalf("%d bytes: %+v is not %+v", n, e, all.Events[i])
+			}
+		}
+	}
+	if most != 42 {
+		t.Errorf("%d lines come before the check sum", most)
+	}
+	flipped := slices.Clone(b.Bytes())
+	flipped[len(flipped)-6] ^= 1 // of the check sum
+	if err := os.WriteFile(p, flipped, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if l := read(t, p); l.Reports[0].Cut == "" {
+		t.Error("a wrong check sum is not told")
+	}
+	if err := os.WriteFile(p, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(disk, []string{p}, nil); err == nil || !strings.Contains(err.Error(), "not packed by gzip") {
+		t.Error(err)
+	}
+}
+
+// TestDoubled: a file that is named twice is read once, and lines that a copy of a log has are there once, however much of it the copy has; a line that
+// comes twice in one log stays.
+func TestDoubled(t *testing.T) {
+	whole, err := os.ReadFile(sample(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	lines = append(lines[:4:4], lines[3:42]...) // one of them twice
+	dir := t.TempDir()
+	put := func(name string, lines []string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(strings.Join(lines, "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	log := put("nn1.log", lines)
+	for name, x := range map[string]struct {
+		paths          []string
+		again, doubled int
+	}{
+		"the same":          {[]string{log, log, filepath.Join(dir, ".", "nn1.log")}, 2, 0},
+		"a copy":            {[]string{log, put("copy.log", lines)}, 0, 43},
+		"a copy before":     {[]string{put("copy.log", lines), log}, 0, 43},
+		"its first part":    {[]string{put("part.log", lines[:20]), log}, 0, 20},
+		"its last part":     {[]string{log, put("last.log", lines[30:])}, 0, 13},
+		"one of the twice":  {[]string{put("once.log", lines[:4]), log}, 0, 4},
+		"three":             {[]string{put("a.log", lines[:9]), put("b.log", lines[5:]), log}, 0, 4 + 43},
+		"two pieces":        {[]string{put("nn1.log.1", lines[:20]), put("nn1.log", lines[20:])}, 0, 0},
+		"and whole again":   {[]string{put("nn1.log", lines)}, 0, 0},
+		"copy of a packing": {[]string{log, put("nn1.log.2026-11-29", lines[7:9])}, 0, 2},
+	} {
+		put("nn1.log", lines)
+		if name == "two pieces" {
+			put("nn1.log", lines[20:])
+		}
+		l := read(t, x.paths...)
+		l.SetClocks(nil)
+		doubled := 0
+		for i, r := range l.Reports {
+			doubled += r.Doubled
+			if !l.OneNode(0, i) {
+				t.Errorf("%s: log %d is taken for another NameNode's", name, i)
+			}
+		}
+		if len(l.Events) != 43 || doubled != x.doubled || len(l.Again) != x.again {
+			t.Errorf("%s: %d events, %d doubled, again %q", name, len(l.Events), doubled, l.Again)
+		}
+	}
+	l := read(t, log, put("nn2.log", []string{strings.Replace(lines[0], "15:15:30,298", "15:15:30,299", 1)}))
+	if l.SetClocks(nil); l.OneNode(0, 1) || len(l.Events) != 44 {
+		t.Error("another NameNode's log is taken for the same")
+	}
+}

@@ -3,10 +3,12 @@ package namenode
 import (
 	"bufio"
 	"cmp"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type Logs struct {
 	// Events that were kept, in the order of the files, each file's in its own order.
 	Events  []Event
 	Reports []Report
+	// Again are files that were named more than once and read once.
+	Again []string
 }
 
 // Report says what a file was.
@@ -29,10 +33,17 @@ type Report struct {
 	Other    int      `json:"other"`
 	Broken   int      `json:"broken"`
 	Examples []Broken `json:"examples,omitempty"`
+	// Cut says why a packed file ends before its end, behind the last of its Lines; "" if it does not.
+	Cut string `json:"cut,omitempty"`
+	// Doubled lines of those that were kept are in a log that was given before, too, and are left out here.
+	Doubled int `json:"doubled,omitempty"`
 	// Covered are the stretches of time in which lines follow each other without a gap longer than Silence, by the NameNode's clock.
 	Covered []Span `json:"covered"`
 	// Clock tells the NameNode's clock from the job's.
 	Clock Clock `json:"clock"`
+
+	// node is the number of the first log with lines of this one: both are of one NameNode.
+	node int
 }
 
 // Broken is a line that could not be read.
@@ -57,20 +68,27 @@ const (
 	maxLine     = 1 << 20
 )
 
-// Read reads audit logs, one after the other; those that end in .gz are unpacked. keep chooses the events that are kept, all if nil: a log may have
-// millions.
+// Read reads audit logs, one after the other; those that end in .gz are unpacked. A file that is named twice is read once. keep chooses the events that
+// are kept, all if nil: a log may have millions.
 func Read(stores fs.Resolver, paths []string, keep func(*Event) bool) (*Logs, error) {
 	l := &Logs{}
-	for i, p := range paths {
+	known := map[string]bool{}
+	for _, p := range paths {
 		store, at, err := stores.Resolve(p)
 		if err != nil {
 			return nil, fmt.Errorf("audit log %s: %w", p, err)
+		}
+		if uri := fs.URI(store, at); known[uri] {
+			l.Again = append(l.Again, p)
+			continue
+		} else {
+			known[uri] = true
 		}
 		r, err := store.Open(at)
 		if err != nil {
 			return nil, fmt.Errorf("audit log %s: %w", p, err)
 		}
-		err = l.read(r, i, p, keep)
+		err = l.read(r, p, keep)
 		if err = errors.Join(err, r.Close()); err != nil {
 			return nil, fmt.Errorf("audit log %s: %w", p, err)
 		}
@@ -78,20 +96,38 @@ func Read(stores fs.Resolver, paths []string, keep func(*Event) bool) (*Logs, er
 	return l, nil
 }
 
+// packed reports an error of what is packed: the file was cut, or damaged on its way. What came before it is as it was written.
+func packed(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt)
+}
+
 // read reads one file.
-func (l *Logs) read(r io.Reader, i int, p string, keep func(*Event) bool) error {
-	if strings.HasSuffix(p, ".gz") {
+func (l *Logs) read(r io.Reader, p string, keep func(*Event) bool) error {
+	rep := Report{Path: p, node: len(l.Reports)}
+	zip := strings.HasSuffix(p, ".gz")
+	if zip {
 		z, err := gzip.NewReader(r)
-		if err != nil {
+		switch {
+		case errors.Is(err, gzip.ErrHeader):
+			return errors.New("its name ends in .gz, and it is not packed by gzip: give it its right name")
+		case err != nil && packed(err):
+			rep.Cut = "it ends within gzip's header"
+			l.Reports = append(l.Reports, rep)
+			return nil
+		case err != nil:
 			return err
 		}
 		r = z
 	}
-	rep := Report{Path: p}
 	b := bufio.NewReaderSize(r, 1<<16)
 	for {
 		line, long, err := readLine(b)
 		if err == io.EOF {
+			break
+		}
+		if zip && err != nil && packed(err) { // a line that was begun is no line
+			rep.Cut = err.Error()
 			break
 		}
 		if err != nil {
@@ -110,7 +146,7 @@ func (l *Logs) read(r io.Reader, i int, p string, keep func(*Event) bool) error 
 			rep.Other++
 			continue
 		}
-		e.Log, e.Line = i, rep.Lines
+		e.Log, e.Line = rep.node, rep.Lines
 		rep.cover(e.Time)
 		if keep == nil || keep(&e) {
 			e.own()
@@ -221,6 +257,7 @@ func (l *Logs) SetClocks(seen []Seen) {
 			c.Offset, c.Borrowed = best.Offset, true
 		}
 	}
+	l.single()
 	for i := range l.Events {
 		l.Events[i].Time = l.Events[i].Time.Add(-l.Reports[l.Events[i].Log].Clock.Offset)
 	}
@@ -232,6 +269,94 @@ func (l *Logs) SetClocks(seen []Seen) {
 	}
 	slices.SortStableFunc(l.Events, func(a, b Event) int { return cmp.Or(a.Time.Compare(b.Time), a.Log-b.Log, a.Line-b.Line) })
 }
+
+// same is what tells one line from another: NameNodes write the millisecond, and a request is carried out by one of them.
+type same struct {
+	time                                 int64
+	allowed                              bool
+	user, ip, cmd, opt, src, dst, caller string
+}
+
+// Doubles finds lines that a log before has, too: it is a copy, or was copied in part.
+type Doubles map[same]*lines
+
+// lines of one text: how many the log has that has most of them, and how many were met in log.
+type lines struct{ first, log, most, met int }
+
+// Again reports whether another log has the event; it is to be asked once for each, in the order of the logs, before the times are put into the job's.
+// of is the log that had it first. Within one log a line may well come twice.
+func (d Doubles) Again(e *Event) (of int, again bool) {
+	k := same{e.Time.UnixNano(), e.Allowed, e.User, e.IP, e.Cmd, e.Options, e.Src, e.Dst, e.Caller}
+	n := d[k]
+	if n == nil {
+		for _, s := range []*string{&k.user, &k.ip, &k.cmd, &k.opt, &k.src, &k.dst, &k.caller} {
+			*s = strings.Clone(*s) // of a line that can go
+		}
+		n = &lines{first: e.Log, log: e.Log}
+		d[k] = n
+	}
+	if n.log != e.Log {
+		n.log, n.met = e.Log, 0
+	}
+	n.met++
+	if n.met <= n.most {
+		return n.first, true
+	}
+	n.most = n.met
+	return n.first, false
+}
+
+// Shared reports whether other logs have lines of around an event's time, which is not in the job's time yet: they may have this one, too.
+func (l *Logs) Shared(e *Event) bool {
+	for i, r := range l.Reports {
+		for _, c := range r.Covered {
+			if t := e.Time.Add(-r.Clock.Offset); i != e.Log && t.After(c.From.Add(-time.Second)) && t.Before(c.To.Add(time.Second)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// single leaves out what several logs have.
+func (l *Logs) single() {
+	if len(l.Reports) < 2 {
+		return
+	}
+	d := Doubles{}
+	l.Events = slices.DeleteFunc(l.Events, func(e Event) bool {
+		of, again := d.Again(&e)
+		if again {
+			l.Reports[e.Log].Doubled++
+			l.join(of, e.Log)
+		}
+		return again
+	})
+}
+
+// join notes that two logs are of one NameNode.
+func (l *Logs) join(a, b int) {
+	x, y := l.Reports[a].node, l.Reports[b].node
+	if x == y {
+		return
+	}
+	for i := range l.Reports {
+		if n := &l.Reports[i].node; *n == max(x, y) {
+			*n = min(x, y)
+		}
+	}
+}
+
+// OneNode reports whether two logs are surely of one NameNode: they have lines in common, or are the pieces of one that is rotated.
+func (l *Logs) OneNode(a, b int) bool {
+	return l.Reports[a].node == l.Reports[b].node || whole(l.Reports[a].Path) == whole(l.Reports[b].Path)
+}
+
+// rotation is what rotating puts behind a log's name: a number, or a day with or without an hour.
+var rotation = regexp.MustCompile(`(\.\d+|[.-]\d{4}-\d\d-\d\d(-\d\d)?|-\d{8})$`)
+
+// whole is a log's path without what rotating and packing put behind it.
+func whole(p string) string { return rotation.ReplaceAllString(strings.TrimSuffix(p, ".gz"), "") }
 
 // clockOf is the median, which single late calls do not move.
 func clockOf(d []time.Duration) Clock {

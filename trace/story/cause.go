@@ -345,14 +345,18 @@ func (t *teller) ownOp(f *File, l life, ok func(*trace.Entry) bool) (last *trace
 
 // switched tells of a change of the NameNode between two times.
 func (t *teller) switched(from, to time.Time) string {
-	last := -1
-	for i := range t.out.Audit.Events {
-		e := &t.out.Audit.Events[i]
+	l, last := t.out.Audit, -1
+	for i := range l.Events {
+		e := &l.Events[i]
 		if e.Time.Before(from.Add(-time.Minute)) || e.Time.After(to) {
 			continue
 		}
-		if last >= 0 && e.Log != last {
-			return fmt.Sprintf("the active NameNode changed from %s to %s at %s", path.Base(t.out.Audit.Reports[last].Path), path.Base(t.out.Audit.Reports[e.Log].Path), stamp(e.Time))
+		if last >= 0 && !l.OneNode(last, e.Log) {
+			a, b := l.Reports[last].Path, l.Reports[e.Log].Path
+			if path.Base(a) != path.Base(b) {
+				a, b = path.Base(a), path.Base(b)
+			}
+			return fmt.Sprintf("the active NameNode changed from %s to %s at %s", a, b, stamp(e.Time))
 		}
 		last = e.Log
 	}

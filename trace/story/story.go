@@ -244,11 +244,21 @@ func (t *teller) readAudit() error {
 		}
 	}
 	t.out.Audit = l
+	for _, p := range l.Again {
+		t.note("audit log %s was given more than once: it is read once", p)
+	}
 	for _, r := range l.Reports {
+		if r.Cut != "" {
+			t.note("audit log %s is cut or damaged behind line %d (%s): what came later is missing here; copy it again from the NameNode, whole (gzip -t tells)", r.Path, r.Lines, r.Cut)
+		}
+		if r.Doubled > 0 {
+			t.note("audit log %s: %d of its operations are in a log that was given before it, too: they are shown once", r.Path, r.Doubled)
+		}
 		if r.Broken > 0 {
 			t.note("audit log %s: %d of %d lines cannot be read; line %d: %s: %s", r.Path, r.Broken, r.Lines, r.Examples[0].Line, r.Examples[0].Why, r.Examples[0].Text)
 		}
 		switch {
+		case r.Lines == 0 && r.Cut != "":
 		case r.Lines == 0:
 			t.note("audit log %s is empty", r.Path)
 		case r.Lines == r.Other:

@@ -19,6 +19,7 @@ import (
 	"staunch/fs"
 	"staunch/fs/mem"
 	"staunch/trace"
+	"staunch/trace/namenode"
 )
 
 // world is a job that writes one table, with its trace, on a store in memory.
@@ -422,5 +423,71 @@ func TestOneDeleteOfManyFiles(t *testing.T) {
 	w.must(s.Text(&b, nil))
 	if text := b.String(); len(s.Causes) != 2 || strings.Count(text, "most likely cause") != 1 || !strings.Contains(text, "and of 1 more files (10 rows)") {
 		t.Errorf("%d causes\n%s", len(s.Causes), text)
+	}
+}
+
+// TestCopiedLogs: copies of a log and of parts of it change nothing in the answer, and are no other NameNode's.
+func TestCopiedLogs(t *testing.T) {
+	w := newWorld(t)
+	w.write()
+	w.must(w.commit())
+	lost, taken := w.vanish()
+	log := w.ours() + line(taken, "anna", "10.0.0.9", "delete", path.Dir(lost.Pending), "null")
+	lines := strings.SplitAfter(log, "\n")
+	n := len(lines) / 2
+	first, last := strings.Join(lines[:n], ""), strings.Join(lines[n:], "")
+	one := w.tell(Query{Path: lost.Final}, log)
+	for name, logs := range map[string][]string{"a copy": {log, log}, "copies": {log, log, log}, "its first part": {log, first}, "its first part before it": {first, log},
+		"its last part": {log, last}, "its last part before it": {last, log}, "both parts": {first, last, log}} {
+		s := w.tell(Query{Path: lost.Final}, logs...)
+		c := w.cause(s)
+		if want := w.cause(one); len(s.Events) != len(one.Events) || c.Kind != want.Kind || !c.Time.Equal(want.Time) || len(c.For) != len(want.For) {
+			t.Errorf("%s: %d events instead of %d, cause %+v, not %+v", name, len(s.Events), len(one.Events), c, want)
+		}
+		if all := strings.Join(c.For, "\n"); strings.Contains(all, "NameNode changed") {
+			t.Errorf("%s: %s", name, all)
+		}
+		if !strings.Contains(strings.Join(s.Notes, "\n"), "of its operations are in a log that was given before it, too: they are shown once") {
+			t.Errorf("%s: %q", name, s.Notes)
+		}
+	}
+}
+
+// TestEachAudited: a query has each line of copied logs once and hears the notes; over a log that is cut it is refused.
+func TestEachAudited(t *testing.T) {
+	w := newWorld(t)
+	at := w.env.Now()
+	log := line(at, "anna", "10.0.0.9", "delete", "/a", "null") + line(at, "anna", "10.0.0.9", "delete", "/a", "null") + line(at.Add(time.Hour), "anna", "10.0.0.9", "delete", "/b", "null")
+	put := func(p, text string) string {
+		h, err := w.store.Create(p)
+		w.must(err)
+		_, err = h.Write([]byte(text))
+		w.must(errors.Join(err, h.Close()))
+		return p
+	}
+	var notes, seen []string
+	ask := func(logs ...string) error {
+		notes, seen = nil, nil
+		return EachAudited(Options{Env: w.env, Stores: oneStore{w.store}, AuditLogs: logs}, func(n string) { notes = append(notes, n) },
+			func(e *namenode.Event, r *namenode.Report) error {
+				seen = append(seen, fmt.Sprintf("%s:%d %s", r.Path, e.Line, e.Src))
+				return nil
+			})
+	}
+	a, b := put("/a.log", log), put("/b.log", log+"FSNamesystem.audit: \n"+line(at, "anna", "10.0.0.9", "delete", "/c", "null"))
+	w.must(ask(a, b, a))
+	if want := "/a.log:1 /a /a.log:2 /a /a.log:3 /b /b.log:5 /c"; strings.Join(seen, " ") != want {
+		t.Errorf("%q, not %q", seen, want)
+	}
+	for _, want := range []string{"audit log /a.log was given more than once", "audit log /b.log: 3 of its operations are in a log", "audit log /b.log: 1 of 5 lines cannot be read; line 4"} {
+		if !strings.Contains(strings.Join(notes, "\n"), want) {
+			t.Errorf("no %q in %q", want, notes)
+		}
+	}
+	if err := ask(a, put("/c.log.gz", "\x1f\x8b\x08")); fault.ClassOf(err) != fault.User || len(seen) > 0 || !strings.Contains(err.Error(), "/c.log.gz is cut or damaged behind line 0") {
+		t.Error(err, seen)
+	}
+	if err := ask("/none.log"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

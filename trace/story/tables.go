@@ -67,19 +67,36 @@ func each(e env.Env, tb Table, visit func(*commit.Recorded) error) error {
 	return nil
 }
 
-// EachAudited visits the events of audit logs in the order of the files, by the job's clock as far as it is known.
-func EachAudited(o Options, visit func(*namenode.Event, *namenode.Report) error) error {
+// EachAudited visits the events of audit logs in the order of the files, by the job's clock as far as it is known; lines that several logs have, once.
+// Before the first it gives note what is to be known about the logs. Where one is cut, nothing is visited: half an answer would be taken for a whole one.
+func EachAudited(o Options, note func(string), visit func(*namenode.Event, *namenode.Report) error) error {
 	o.Query.Task = -1
 	s, err := Tell(Options{Env: o.Env, Stores: o.Stores, Jobs: o.Jobs, Tables: nil, AuditLogs: o.AuditLogs, Query: o.Query})
 	if err != nil || s.Audit == nil {
 		return err
 	}
-	_, rerr := namenode.Read(o.Stores, o.AuditLogs, func(e *namenode.Event) bool {
-		if err == nil {
-			r := &s.Audit.Reports[e.Log]
-			e.Time = e.Time.Add(-r.Clock.Offset)
-			err = visit(e, r)
+	for _, n := range s.Notes {
+		note(n)
+	}
+	for _, r := range s.Audit.Reports {
+		if r.Cut != "" {
+			return fault.Userf("audit log %s is cut or damaged behind line %d (%s)", r.Path, r.Lines, r.Cut).
+				WithHint("copy it again from the NameNode, whole (gzip -t tells); `staunch trace --audit-log` takes the lines that are there")
 		}
+	}
+	doubles := namenode.Doubles{}
+	_, rerr := namenode.Read(o.Stores, o.AuditLogs, func(e *namenode.Event) bool {
+		if err != nil {
+			return false
+		}
+		if s.Audit.Shared(e) {
+			if _, again := doubles.Again(e); again {
+				return false
+			}
+		}
+		r := &s.Audit.Reports[e.Log]
+		e.Time = e.Time.Add(-r.Clock.Offset)
+		err = visit(e, r)
 		return false
 	})
 	if err != nil {

@@ -321,6 +321,7 @@ func (t *text) event(e *Event) {
 	fmt.Fprintln(t, line)
 	if e.Error != "" {
 		first, _, _ := strings.Cut(e.Error, "\n")
+		first, _, _ = strings.Cut(first, `\n  `) // of a story that was made printable: a hint
 		if len(first) > 300 {
 			first = first[:300] + "..."
 		}
