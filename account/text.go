@@ -3,7 +3,32 @@ package account
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// Printable writes what a terminal does not show as itself in Go's escapes, a line's end as \n: a name or a reason in a report can then neither clear the
+// screen nor look like a line of the report.
+func Printable(s string) string { return PrintableBut(s, "") }
+
+// PrintableBut leaves the characters of keep as they are, such as the line ends of a whole text.
+func PrintableBut(s, keep string) string {
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if bad := r == utf8.RuneError && n == 1; bad || !strconv.IsPrint(r) && !strings.ContainsRune(keep, r) {
+			quoted := strconv.Quote(s[i : i+n])
+			b.WriteString(s[done:i])
+			b.WriteString(quoted[1 : len(quoted)-1])
+			done = i + n
+		}
+		i += n
+	}
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
+}
 
 // Plural writes n of something.
 func Plural(n int64, one, many string) string {

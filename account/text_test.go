@@ -27,3 +27,16 @@ func TestText(t *testing.T) {
 		t.Error(s.Text())
 	}
 }
+
+// TestPrintable: what is shown is what was there, unless a terminal would act on it.
+func TestPrintable(t *testing.T) {
+	for s, want := range map[string]string{"": "", "dt=2026-01-01/part-1": "dt=2026-01-01/part-1", "größe 数 \\n \"": "größe 数 \\n \"", "a\nb": `a\nb`, "\x1b[2J\x1b[31mx": `\x1b[2J\x1b[31mx`,
+		"a\x80b": `a\x80b`, "\u202etxt.exe": `\u202etxt.exe`, "a\u0085\u009b": `a\u0085\u009b`, "\r\t\x7f": `\r\t\x7f`, "\x00\uFFFD": "\\x00\uFFFD"} {
+		if got := Printable(s); got != want {
+			t.Errorf("%q: %s, not %s", s, got, want)
+		}
+	}
+	if got := PrintableBut("a\n\tb\x1b\n", "\n"); got != "a\n\\tb\\x1b\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -91,7 +91,7 @@ func adopt(ctx context.Context, out io.Writer, f *scriptFlags, arg string, w rep
 }
 
 // amended writes what was recorded.
-func amended(out io.Writer, done interface{ Text(io.Writer) error }, err error, output string) error {
+func amended(out io.Writer, done texter, err error, output string) error {
 	if err != nil {
 		if fault.ClassOf(err) == fault.User {
 			return &exitError{exitUsage, fmt.Errorf("amend: %w; nothing was written", err)}
@@ -101,7 +101,7 @@ func amended(out io.Writer, done interface{ Text(io.Writer) error }, err error, 
 	if output == "json" {
 		err = writeJSON(out, done)
 	} else {
-		err = done.Text(out)
+		err = writeText(out, done)
 	}
 	if err != nil {
 		return &exitError{exitFailed, err}

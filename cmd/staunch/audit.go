@@ -173,7 +173,7 @@ func auditAll(ctx context.Context, out io.Writer, targets []auditTarget, fast bo
 			if i > 0 {
 				fmt.Fprintln(out)
 			}
-			if err := r.Text(out); err != nil {
+			if err := writeText(out, r); err != nil {
 				return &exitError{exitFailed, err}
 			}
 		}

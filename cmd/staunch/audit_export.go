@@ -56,7 +56,7 @@ func (x *exportFlags) export(ctx context.Context, out, log io.Writer, targets []
 		return errors.Join(&exitError{exitFailed, err}, writeJSON(log, map[string]any{"tables": []*audit.Report{r}, "problems": r.Count()}))
 	}
 	if err != nil {
-		return errors.Join(&exitError{exitFailed, err}, r.Text(log))
+		return errors.Join(&exitError{exitFailed, err}, writeText(log, r))
 	}
 	if err := c.Write(out); err != nil {
 		return &exitError{exitFailed, err}

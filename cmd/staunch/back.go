@@ -26,10 +26,7 @@ func (b *backFlags) add(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("from-savepoint", "fresh", "from-table")
 }
 
-func (b *backFlags) check(c *cobra.Command) error {
-	if b.from == "" && c.Flags().Changed("from-savepoint") {
-		return &exitError{exitUsage, fmt.Errorf("--from-savepoint is empty: name a checkpoint, or leave the option out")}
-	}
+func (b *backFlags) check() error {
 	switch b.newer {
 	case "refuse", string(job.KeepNewer), string(job.RewindNewer):
 		return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -111,14 +112,18 @@ func (f *runFlags) check(file string, asJSON bool, o forecastFlags) error {
 			return err
 		}
 	} else {
+		var text strings.Builder
 		for _, w := range script.Warnings {
-			fmt.Println("warn  ", w)
+			fmt.Fprintln(&text, "warn  ", w)
 		}
 		for _, r := range reports {
-			r.print()
+			r.print(&text)
 		}
 		if len(reports) == 0 {
-			fmt.Println("no job in this file")
+			fmt.Fprintln(&text, "no job in this file")
+		}
+		if err := say(os.Stdout, text.String()); err != nil {
+			return err
 		}
 	}
 	if bad {
@@ -127,21 +132,21 @@ func (f *runFlags) check(file string, asJSON bool, o forecastFlags) error {
 	return nil
 }
 
-func (r jobReport) print() {
-	fmt.Printf("job %s\n", r.Job)
+func (r jobReport) print(out io.Writer) {
+	fmt.Fprintf(out, "job %s\n", r.Job)
 	for _, x := range r.Findings {
-		fmt.Printf("  %-5s %s: %s\n", x.Verdict, x.What, strings.ReplaceAll(x.Why, "\n", "\n        "))
+		fmt.Fprintf(out, "  %-5s %s: %s\n", x.Verdict, x.What, strings.ReplaceAll(x.Why, "\n", "\n        "))
 		if x.Change != "" {
-			fmt.Printf("        %s [%s]\n", x.Change, x.Code)
+			fmt.Fprintf(out, "        %s [%s]\n", x.Change, x.Code)
 		}
 	}
 	for _, p := range r.Forecasts {
-		p.print()
+		p.print(out)
 	}
 	for _, s := range r.Sinks {
-		fmt.Printf("  sink %s (INSERT %s): %s\n", s.Table, s.Insert, s.Guarantee)
+		fmt.Fprintf(out, "  sink %s (INSERT %s): %s\n", s.Table, s.Insert, s.Guarantee)
 		for _, why := range s.Reasons {
-			fmt.Printf("        because %s\n", why)
+			fmt.Fprintf(out, "        because %s\n", why)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func cleanAll(out io.Writer, jobs []clean.Job, opt clean.Options, output string)
 		reports = append(reports, r)
 		failures += r.Failures()
 		if output == "text" {
-			if terr := r.Text(out); terr != nil {
+			if terr := writeText(out, r); terr != nil {
 				return &exitError{exitFailed, terr}
 			}
 		}

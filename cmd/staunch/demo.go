@@ -59,7 +59,9 @@ func (d *demo) run() error {
 	if d.records < 1000 || d.records > 50_000_000 {
 		return &exitError{exitUsage, fmt.Errorf("--records is from 1000 to 50000000, not %d", d.records)}
 	}
+	out := &firm{out: os.Stdout}
 	d.say, d.began = newVoice(os.Stdout), time.Now()
+	d.say.out = out
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	unlock, err := d.folder()
@@ -75,7 +77,7 @@ func (d *demo) run() error {
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("demo: %w", err)}
 	}
-	return nil
+	return out.failed()
 }
 
 // play is the demo from the first step to the last.

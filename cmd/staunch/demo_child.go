@@ -180,7 +180,9 @@ func demoBrokerCmd() *cobra.Command {
 				return &exitError{exitFailed, fmt.Errorf("broker with its data in %s: %w", args[0], err)}
 			}
 			defer cluster.Close()
-			fmt.Println(cluster.ListenAddrs()[0])
+			if err := say(os.Stdout, cluster.ListenAddrs()[0]+"\n"); err != nil {
+				return err
+			}
 			_, err = io.Copy(io.Discard, os.Stdin)
 			return err
 		},

@@ -100,14 +100,17 @@ func (f *drillFlags) run(file string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := &drillSetup{drillFlags: f, out: os.Stdout}
+	s := &drillSetup{drillFlags: f, out: &firm{out: os.Stdout}}
 	if f.output == "json" {
-		s.out = io.Discard
+		s.out.out = io.Discard
 	}
 	bad, err := s.play(ctx, file)
+	var x *exitError
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("drill: interrupted; what it had made was removed")}
+	case errors.As(err, &x) && x.code == exitFailed: // nothing was wrong with the question
+		return err
 	case err != nil:
 		return &exitError{exitUsage, fmt.Errorf("drill: %w", err)}
 	case bad > 0:
@@ -119,7 +122,7 @@ func (f *drillFlags) run(file string) error {
 // drillSetup is one drill being prepared and run.
 type drillSetup struct {
 	*drillFlags
-	out    io.Writer
+	out    *firm
 	file   string
 	script *plan.Script
 	name   string
@@ -152,6 +155,9 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 		return 0, err
 	}
 	s.tellPlan()
+	if err := s.out.failed(); err != nil { // before the work, not behind it
+		return 0, errors.Join(err, os.RemoveAll(control))
+	}
 	d := &drill.Drill{Subject: drilled{}, Stores: s.stores(), Scratch: s.scratch, Control: control, Tables: s.tables, Job: s.job, Audit: true,
 		Parallel: s.parallel, Keep: s.keep, Planned: s.tellPlanned, Told: s.tellRun}
 	for _, name := range s.faults {
@@ -192,7 +198,12 @@ func (s *drillSetup) play(ctx context.Context, file string) (bad int, err error)
 	}
 	s.tellEnd(rep, untouched)
 	if s.output == "json" {
-		err = writeJSON(os.Stdout, drillReport{File: s.file, Held: bad == 0 && rep.Tried() > 0, Report: rep, Untouched: untouched})
+		if err := writeJSON(os.Stdout, drillReport{File: s.file, Held: bad == 0 && rep.Tried() > 0, Report: rep, Untouched: untouched}); err != nil {
+			return bad, &exitError{exitFailed, err}
+		}
+	}
+	if err := s.out.failed(); err != nil {
+		return bad, err
 	}
 	if err == nil && rep.Tried() == 0 { // never to be taken for a drill that held
 		err = errors.New("nothing was tried: no step that was reached is left by --steps and --faults, or --for was over before the first run")
@@ -385,7 +396,9 @@ func (s *drillSetup) readers(table string) (jobs []string) {
 	return jobs
 }
 
-func (s *drillSetup) tell(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
+func (s *drillSetup) tell(format string, args ...any) {
+	_ = say(s.out, fmt.Sprintf(format+"\n", args...)) // it is kept
+}
 
 func (s *drillSetup) tellPlan() {
 	for _, t := range s.tables {

@@ -96,7 +96,7 @@ func TestDrillFindsMissingRules(t *testing.T) {
 			if err := os.WriteFile(file, []byte(strings.ReplaceAll(ruleSQL, "DIR", dir)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := &drillSetup{drillFlags: &drillFlags{records: 500}, out: io.Discard}
+			s := &drillSetup{drillFlags: &drillFlags{records: 500}, out: &firm{out: io.Discard}}
 			s.logFormat = "text"
 			if err := s.plan(file); err != nil {
 				t.Fatal(err)

@@ -309,7 +309,7 @@ func TestDrillBeside(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(sql, "DIR", dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &drillSetup{drillFlags: &drillFlags{records: 500}, out: io.Discard}
+	s := &drillSetup{drillFlags: &drillFlags{records: 500}, out: &firm{out: io.Discard}}
 	s.logFormat = "text"
 	if err := s.plan(file); err != nil {
 		t.Fatal(err)
@@ -401,7 +401,7 @@ func (b *drillBed) refused() {
 // TestDrillTells: a run that did not hold is shown with what is wrong and where to look, and something of the user's that was touched is never called untouched.
 func TestDrillTells(t *testing.T) {
 	var b bytes.Buffer
-	s := &drillSetup{drillFlags: &drillFlags{}, out: &b, expected: 100}
+	s := &drillSetup{drillFlags: &drillFlags{}, out: &firm{out: &b}, expected: 100}
 	bad := &drill.Run{Step: drill.Key{Op: drill.OpRename, Place: drill.PlacePending}, Fault: drill.KillAfter, Nth: 2, Of: 4, Restarts: 1, Verdict: drill.Lost, Kept: "/lake/kept", Log: "/tmp/job.log",
 		Error: "the job's last words", Sight: drill.Sight{Rows: 97, Lost: 3, Problems: []string{"audit: file-missing: a file"}}}
 	s.tellRun(bad)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +19,7 @@ func explainCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Print(plan.Explain(s))
-			return nil
+			return say(os.Stdout, plan.Explain(s))
 		},
 	}
 	f.add(c)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -118,14 +119,14 @@ func (p forecastReport) MarshalJSON() ([]byte, error) {
 		p.BytesPerDay, p.Visible.Seconds(), p.AfterFailure.Seconds(), p.Complete.Seconds()})
 }
 
-func (p forecastReport) print() {
+func (p forecastReport) print(out io.Writer) {
 	for i, line := range p.Text() {
 		if i == 0 {
 			line = fmt.Sprintf("forecast for %s (INSERT %s): %s", p.Table, p.Insert, line)
 		} else {
 			line = "      " + line
 		}
-		fmt.Println("  " + line)
+		fmt.Fprintln(out, "  "+line)
 	}
 }
 

@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"staunch/account"
 	"staunch/fault"
 )
 
@@ -38,7 +42,12 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func main() {
 	root := rootCmd()
+	out := &firm{out: os.Stdout} // of help and version
+	root.SetOut(out)
 	err := root.Execute()
+	if err == nil {
+		err = out.failed()
+	}
 	os.Exit(report(err))
 }
 
@@ -53,8 +62,33 @@ func rootCmd() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(runCmd(), checkCmd(), explainCmd(), auditCmd(), amendCmd(), cleanCmd(), traceCmd(), demoCmd(), demoBrokerCmd(), drillCmd(), drillJobCmd())
+	root.PersistentPreRunE = refuseEmpty
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
+}
+
+// refuseEmpty refuses what was given without a value, mostly by a shell's variable that is not set: taken as left out it would ask for something else.
+// There is no option for which nothing is a value.
+func refuseEmpty(c *cobra.Command, args []string) error {
+	var empty []string
+	c.Flags().Visit(func(f *pflag.Flag) {
+		list := []string{f.Value.String()}
+		if v, ok := f.Value.(pflag.SliceValue); ok {
+			list = v.GetSlice()
+		}
+		if len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" }) {
+			empty = append(empty, "--"+f.Name)
+		}
+	})
+	if len(empty) > 0 {
+		return &exitError{exitUsage, fmt.Errorf("%s is empty: give it a value, or leave the option out", strings.Join(empty, ", "))}
+	}
+	for i, a := range args {
+		if strings.TrimSpace(a) == "" {
+			return &exitError{exitUsage, fmt.Errorf("argument %d is empty: %s", i+1, c.UseLine())}
+		}
+	}
+	return nil
 }
 
 // report prints an error and gives the exit code.
@@ -65,15 +99,20 @@ func report(err error) int {
 	var x *exitError
 	if errors.As(err, &x) {
 		if x.err != nil {
-			fmt.Fprintln(os.Stderr, "staunch: "+x.err.Error())
+			complain(x.err)
 		}
 		return x.code
 	}
-	fmt.Fprintln(os.Stderr, "staunch: "+err.Error())
+	complain(err)
 	if fault.ClassOf(err) == fault.User || isUsage(err) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// complain prints an error. Its lines are its own; names in it may hold anything.
+func complain(err error) {
+	fmt.Fprintln(os.Stderr, "staunch: "+account.PrintableBut(err.Error(), "\n\t"))
 }
 
 // isUsage recognises cobra's own errors, which have no type.

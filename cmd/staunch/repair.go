@@ -68,7 +68,7 @@ func (r *repairFlags) run(ctx context.Context, out io.Writer, f *scriptFlags, s 
 	for _, x := range reports {
 		open += x.Open()
 		if output == "text" {
-			if werr := x.Text(out); werr != nil {
+			if werr := writeText(out, x); werr != nil {
 				return &exitError{exitFailed, werr}
 			}
 			fmt.Fprintln(out)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -43,7 +42,7 @@ func runCmd() *cobra.Command {
 		Use:   "run FILE.sql",
 		Short: "run the jobs of a statement file; run again, it goes on from the newest checkpoint",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		RunE:  func(_ *cobra.Command, args []string) error { return f.run(args[0]) },
 	}
 	f.add(c)
 	c.Flags().BoolVar(&f.takeOver, "take-over", false, "fence another process that runs the job, or another log that claimed the table")
@@ -53,8 +52,8 @@ func runCmd() *cobra.Command {
 	return c
 }
 
-func (f *runFlags) run(c *cobra.Command, file string) error {
-	if err := f.back.check(c); err != nil {
+func (f *runFlags) run(file string) error {
+	if err := f.back.check(); err != nil {
 		return err
 	}
 	log, err := f.logger()
@@ -85,7 +84,9 @@ func (f *runFlags) run(c *cobra.Command, file string) error {
 	}
 	for _, i := range script.Items {
 		if i.Job == nil {
-			fmt.Print(i.Text)
+			if err := say(os.Stdout, i.Text); err != nil {
+				return err
+			}
 		}
 	}
 	jobs := script.Jobs()

@@ -22,6 +22,7 @@ import (
 	"staunch/fs"
 	"staunch/plan"
 	"staunch/trace"
+	"staunch/trace/namenode"
 	"staunch/trace/story"
 )
 
@@ -116,7 +117,13 @@ func (f *traceFlags) write(s *story.Story, out *os.File) error {
 	if f.output == "json" {
 		err = s.JSON(out)
 	} else {
-		err = s.Text(out, newVoice(out).colour)
+		shown := *s
+		shown.Traces, shown.Audit = nil, nil // of millions of lines nothing but the reports is shown
+		if s.Audit != nil {
+			shown.Audit = &namenode.Logs{Reports: s.Audit.Reports}
+		}
+		shown = printable(shown)
+		err = shown.Text(out, newVoice(out).colour)
 	}
 	if err != nil {
 		return &exitError{exitFailed, err}
