@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 
 	"staunch/account"
 	"staunch/checkpoint"
@@ -43,10 +44,23 @@ type promise struct {
 	certified, followed bool
 	// note says why there is nothing to compare with.
 	note string
+	// damage is why the log cannot be read: then nothing is proven by it, and damageAt is what is wrong.
+	damage   error
+	damageAt string
 }
 
-// readJobLog reads what a job's log says now. Only a store that does not answer is an error.
-func readJobLog(e env.Env, j JobLog) (*promise, error) {
+// readJobLog reads what a job's log says now. Only a store that does not answer is an error. What cannot be read is read once more, so that it is not a
+// moment's between two changes of the job.
+func readJobLog(e env.Env, j JobLog) (p *promise, err error) {
+	for range 2 {
+		if p, err = readJobLogOnce(e, j); err != nil || p.damage == nil {
+			break
+		}
+	}
+	return p, err
+}
+
+func readJobLogOnce(e env.Env, j JobLog) (*promise, error) {
 	p := &promise{JobLog: j}
 	l := log.Open(e, j.Store, j.Dir, "")
 	l.OnWait = func(err error) error { return err }
@@ -61,12 +75,43 @@ func readJobLog(e env.Env, j JobLog) (*promise, error) {
 	}
 	switch {
 	case err != nil:
-		p.named = false
-		p.note = fmt.Sprintf("the job's log %s cannot be read: the end of the table's log is not held against it: %v", j.Dir, err)
+		p.named, p.damage, p.damageAt = false, err, j.Dir
 	case len(entries) == 0:
+		if p.damageAt, err = notFolder(j.Store, j.Dir); err != nil {
+			if errors.Is(err, fs.ErrUnavailable) {
+				return nil, err
+			}
+			p.damage = err
+			break
+		}
 		p.note = fmt.Sprintf("there is no log of job %q in %s: that the end of the table's log was not cut off is not proven", j.Job, j.Dir)
 	}
 	return p, nil
+}
+
+// notFolder finds what stands at dir, or above it, and is no folder: then the log is not one that has not begun, but one that nobody can read. Both look
+// alike to a listing.
+func notFolder(store fs.FS, dir string) (at string, err error) {
+	for at = dir; ; at = path.Dir(at) {
+		info, err := store.Stat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && at != path.Dir(at):
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return at, err
+		case info.Symlink && at == dir: // a listing follows it, unless it leads nowhere
+			_, err := store.List(at)
+			if errors.Is(err, fs.ErrNotExist) {
+				return at, fault.New(fault.Damage, "%s is a symbolic link that leads to no folder", at)
+			}
+			return at, err
+		case !info.Dir && !info.Symlink:
+			return at, fault.New(fault.Damage, "%s is a file, not a folder", at)
+		}
+		return "", nil
+	}
 }
 
 // apply takes one entry in.
@@ -92,6 +137,9 @@ func (p *promise) apply(x log.Entry) error {
 		}
 		p.newest(r.Target, r.TargetHash)
 		p.logID, p.greatest = r.LogID, max(p.greatest, r.Greatest)
+	case account.KindBegin, account.KindEnd:
+	default:
+		return fault.New(fault.Damage, "%w", log.ErrVersion)
 	}
 	return nil
 }
@@ -135,9 +183,20 @@ func (t *table) promised(name string) *promise {
 	return nil
 }
 
+// unread reports a job's log that cannot be read: whether the end of the table's log was cut off is not proven then, and must not pass for proven.
+func (t *table) unread(p *promise) {
+	t.rep.problem(Problem{Kind: JobLogDamaged, Path: p.damageAt, What: fmt.Sprintf("the log of job %q in %s cannot be read: that the end of the table's log was not cut off is not proven: %v", p.Job, p.Dir, p.damage),
+		ToDo: "audit as a user who may read it, and with the version that wrote it; if it is damaged, bring the checkpoint directory back from a copy; " +
+			"the table's folder (staunch audit TABLE) is judged without it"})
+}
+
 // ends holds the logs' ends against what the jobs' logs say.
 func (t *table) ends(e env.Env) error {
 	for _, p := range t.promises {
+		if p.damage != nil {
+			t.unread(p)
+			continue
+		}
 		if p.note != "" {
 			t.rep.Notes = append(t.rep.Notes, p.note)
 			continue
@@ -226,6 +285,10 @@ func (t *table) ahead(e env.Env, p *promise) error {
 		now, err := readJobLog(e, p.JobLog)
 		if err != nil {
 			return fmt.Errorf("read log %s of job %q: %w", p.Dir, p.Job, err)
+		}
+		if now.damage != nil {
+			t.unread(now)
+			return nil
 		}
 		if now.note == "" && now.logID == j.logID && j.chain.Checkpoint > now.greatest {
 			j.rep.problem(Problem{Kind: JobLogBehind, Path: p.Dir, Checkpoint: j.chain.Checkpoint, What: fmt.Sprintf("the table has checkpoint %d (%s) of this job log, whose own newest is checkpoint %d: "+

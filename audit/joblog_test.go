@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,7 +14,9 @@ import (
 	"staunch/account"
 	"staunch/checkpoint"
 	"staunch/env/envtest"
+	"staunch/fs"
 	"staunch/fs/local"
+	"staunch/log"
 )
 
 // twoLogs is a table with the log of the job that writes it.
@@ -123,7 +127,31 @@ func TestJobLog(t *testing.T) {
 			for _, e := range x.jobEntries() {
 				x.edit(e, flip)
 			}
-		}, says: "cannot be read"},
+		}, want: []Kind{JobLogDamaged}, says: "cannot be read"},
+		{name: "truncated job log", do: func(x *twoLogs) { x.steps(2); x.edit(x.newest(), func(b []byte) []byte { return b[:len(b)/2] }) }, want: []Kind{JobLogDamaged}, says: "cannot be read"},
+		{name: "empty entry of the job log", do: func(x *twoLogs) { x.steps(2); x.edit(x.newest(), func([]byte) []byte { return nil }) }, want: []Kind{JobLogDamaged}, says: "cannot be read"},
+		{name: "folder for an entry of the job log", do: func(x *twoLogs) { x.steps(2); p := x.newest(); x.remove(p); x.must(os.Mkdir(p, 0o777)) }, want: []Kind{JobLogDamaged}, says: "cannot be read"},
+		{name: "job log of a newer version", do: func(x *twoLogs) {
+			x.steps(2)
+			x.edit(x.newest(), func(b []byte) []byte { return bytes.Replace(b, []byte("staunch-log 1"), []byte("staunch-log 2"), 1) })
+		}, want: []Kind{JobLogDamaged}, says: "with the version that wrote it"},
+		{name: "newer format of a checkpoint", do: func(x *twoLogs) { x.steps(2); x.append(account.KindComplete, `{"version":9}`) }, want: []Kind{JobLogDamaged}, says: "it has format 9"},
+		{name: "entry of an unknown kind in the job log", do: func(x *twoLogs) { x.steps(2); x.append("other", `{}`) }, want: []Kind{JobLogDamaged}, says: "(other)"},
+		{name: "file for the job log", do: func(x *twoLogs) { x.steps(2); x.remove(x.dir); x.must(os.WriteFile(x.dir, nil, 0o666)) }, want: []Kind{JobLogDamaged}, says: "is a file, not a folder"},
+		{name: "file above the job log", do: func(x *twoLogs) {
+			x.steps(2)
+			x.remove(filepath.Dir(x.dir))
+			x.must(os.WriteFile(filepath.Dir(x.dir), nil, 0o666))
+		}, want: []Kind{JobLogDamaged}, says: "/checkpoints is a file, not a folder"},
+		{name: "link to nowhere for the job log", do: func(x *twoLogs) { x.steps(2); x.remove(x.dir); x.must(os.Symlink("nowhere", x.dir)) }, want: []Kind{JobLogDamaged}, says: "leads to no folder"},
+		{name: "damaged job log hides that the table is behind", do: func(x *twoLogs) {
+			x.steps(2)
+			back := x.snapshot(x.root)
+			x.steps(3)
+			back()
+			x.edit(x.newest(), func(b []byte) []byte { return b[:len(b)/2] })
+		}, want: []Kind{JobLogDamaged}, says: "not proven"},
+		{name: "no checkpoint directory", do: func(x *twoLogs) { x.steps(2); x.remove(filepath.Dir(x.dir)) }, says: "there is no log of job"},
 		{name: "another table of the job", do: func(x *twoLogs) {
 			x.steps(2)
 			_, err := x.log.Complete(checkpoint.Metadata{Job: x.job, ID: 9, Tables: map[string]checkpoint.Table{"other": {Expect: account.ChainEnd{Certificate: "x"}}}})
@@ -148,6 +176,65 @@ func TestJobLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestJobLogPermission: a job's log that may not be read is a finding with its place, also if it would be seen only when it is looked at again.
+func TestJobLogPermission(t *testing.T) {
+	x := withJobLog(t)
+	x.steps(2)
+	back := x.snapshot(x.dir)
+	x.steps(2)
+	for _, later := range []bool{false, true} {
+		if later {
+			back() // the table is ahead: the job's log is read again
+		}
+		r, err := Table(context.Background(), &envtest.Quick{}, local.New(), x.root,
+			Options{Fast: true, JobLogs: []JobLog{{Job: x.job, Store: &forbidden{FS: local.New(), later: later}, Dir: x.dir, Key: "key"}}})
+		x.must(err)
+		if got := kinds(r); r.Verdict != Wrong || !slices.Equal(got, []Kind{JobLogDamaged}) || r.Problems[0].Path != x.dir {
+			t.Errorf("found %v\n%s", got, text(r))
+		}
+	}
+}
+
+// forbidden is a store whose entries may not be read, or no longer once they have been.
+type forbidden struct {
+	fs.FS
+	later  bool
+	opened map[string]bool
+}
+
+func (f *forbidden) Open(p string) (fs.Reader, error) {
+	if f.later && !f.opened[p] {
+		if f.opened == nil {
+			f.opened = map[string]bool{}
+		}
+		f.opened[p] = true
+		return f.FS.Open(p)
+	}
+	return nil, fmt.Errorf("open %s: %w", p, os.ErrPermission)
+}
+
+// newest is the file of the job log's newest entry.
+func (x *twoLogs) newest() string {
+	x.t.Helper()
+	at, most := "", int64(0)
+	for _, p := range x.jobEntries() {
+		if n := log.Number(filepath.Base(p), ""); n > most {
+			at, most = p, n
+		}
+	}
+	return at
+}
+
+// append appends an entry to the job's log as another version might.
+func (x *twoLogs) append(kind, body string) {
+	x.t.Helper()
+	l := log.Open(&envtest.Quick{}, local.New(), x.dir, "")
+	_, err := l.Read()
+	x.must(err)
+	_, err = l.Append(log.Append{Kind: kind, Body: []byte(body)})
+	x.must(err)
 }
 
 func (x *twoLogs) jobEntries() []string {

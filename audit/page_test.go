@@ -47,8 +47,8 @@ func TestDamagesPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.name, format, list(d.want), fast)
 	}
-	b.WriteString("\nThree more are tests of their own: files, entries and archives that may not be read (`TestPermission`); a table or a job's log that is an older copy (`TestJobLog`,\n" +
-		"`log-behind` and `job-log-behind`); a table of which the topic says otherwise (`TestAgainstBroker`, `topic-contradicts` and `topic-unknown`).\n")
+	b.WriteString("\nThree more are tests of their own: files, entries and archives that may not be read (`TestPermission`); a table or a job's log that is an older copy, or a job's log that cannot be read (`TestJobLog`,\n" +
+		"`log-behind`, `job-log-behind` and `job-log-damaged`); a table of which the topic says otherwise (`TestAgainstBroker`, `topic-contradicts` and `topic-unknown`).\n")
 	if *rewrite {
 		if err := os.WriteFile(page, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)

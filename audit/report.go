@@ -57,8 +57,9 @@ const (
 	CertificateDamaged Kind = "certificate-damaged" // the exported certificate of a partition is not what was written
 
 	// Only with Options.JobLogs.
-	LogBehind    Kind = "log-behind"     // the job's log names a certificate that the table's log does not have
-	JobLogBehind Kind = "job-log-behind" // the table has newer checkpoints of a job's log than that log
+	LogBehind     Kind = "log-behind"      // the job's log names a certificate that the table's log does not have
+	JobLogBehind  Kind = "job-log-behind"  // the table has newer checkpoints of a job's log than that log
+	JobLogDamaged Kind = "job-log-damaged" // a job's log cannot be read: the end of the table's log is not proven
 
 	// Only with Options.Broker.
 	TopicContradicts Kind = "topic-contradicts" // the topic has something else at these offsets than the certificate says
