@@ -99,7 +99,7 @@ func TestAgainstBroker(t *testing.T) {
 		"away":                         {topicText{fails: fault.New(fault.Outage, "away"), at: -1}, Options{}, []string{"broker-away", "gap events-0:5..7"}},
 		"away later":                   {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}, fails: fault.New(fault.Outage, "away")}, Options{}, []string{"broker-away"}},
 		"no such topic":                {topicText{fails: fault.Lostf("no topic"), at: -1}, Options{}, []string{"topic-missing", "gap events-0:5..7"}},
-		"all must begin at 1":          {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}}, Options{From: 1}, []string{"record-missing events-0:1"}},
+		"all must begin at 1":          {topicText{parts: map[int32]string{0: "rrrrrmmmrr", 1: part1}}, Options{From: 1}, []string{"offset-before events-1:0", "record-missing events-0:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := c.opts

@@ -24,6 +24,15 @@ func (c Columns) String() string {
 	return s
 }
 
+// tooMany says what more partitions than any table has mean.
+func (c Columns) tooMany() string {
+	s := fmt.Sprintf("more than %d partitions: %q is not the column of the partition", maxSplits, c.Partition)
+	if c.Topic != "" {
+		s += fmt.Sprintf(", or %q not that of the topic", c.Topic)
+	}
+	return s
+}
+
 // column is where one part of the position stands; fixed: in the path.
 type column struct {
 	name  string

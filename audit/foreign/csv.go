@@ -150,9 +150,13 @@ func (p *csvParser) header(c *columns) error {
 		for j, f := range p.fields {
 			name := strings.TrimPrefix(string(f), "\ufeff")
 			have = append(have, name)
-			if p.at[i] < 0 && name == col.name {
-				p.at[i] = j
+			if name != col.name {
+				continue
 			}
+			if p.at[i] >= 0 {
+				return columnf("column %q is ambiguous: it is column %d and column %d of the header; the files need names that differ", col.name, p.at[i]+1, j+1)
+			}
+			p.at[i] = j
 		}
 		if p.at[i] < 0 {
 			return columnf("there is no column %q; there are: %s", col.name, strings.Join(have, ", "))

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"cmp"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -44,7 +45,9 @@ func (a *auditor) again(keys []splitKey) error {
 	if sought.Count() == 0 {
 		return nil
 	}
-	wanted := func(first, last int64) bool { return last < first || sought.Overlaps(first, last+1) }
+	wanted := func(first, last int64) bool {
+		return last < first || last == math.MaxInt64 || sought.Overlaps(first, last+1)
+	}
 	w := &walk{ctx: a.ctx, store: a.store, names: a.opts.Names, seen: seen{}, bad: func(string, string) {}} // it was reported
 	err := a.files(w, func(f found) error {
 		if _, known := a.seen[hashOf(f.path)]; !known {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -148,6 +149,9 @@ func chunksInside(meta *metadata.FileMetaData, i int, size int64) error {
 		if err != nil {
 			return damagedf("row group %d, column %d: %v", i+1, c+1, err)
 		}
+		if g.NumRows() == 0 && chunk.NumValues() == 0 {
+			continue // pyarrow writes a table without rows as a row group whose chunks stand nowhere; they are not read
+		}
 		at := chunk.DataPageOffset()
 		if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
 			at = min(at, chunk.DictionaryPageOffset())
@@ -195,6 +199,9 @@ func findColumns(s *schema.Schema, c *columns) ([3]int, error) {
 		}
 		d := s.Column(at)
 		t := d.PhysicalType()
+		if again(s, at) {
+			return out, columnf("column %q is ambiguous: the file has two of this name", d.Path())
+		}
 		switch {
 		case d.MaxRepetitionLevel() > 0:
 			return out, columnf("column %q is inside an ARRAY or MAP: a row has not one position", col.name)
@@ -219,6 +226,22 @@ func whole(t schema.LogicalType) bool {
 		return t.Scale() == 0
 	}
 	return false
+}
+
+// again reports whether another column has the name of the one at.
+func again(s *schema.Schema, at int) bool {
+	for i := range s.NumColumns() {
+		if i != at && s.Column(i).Path() == s.Column(at).Path() {
+			return true
+		}
+	}
+	return false
+}
+
+// unsigned reports whether stored integers mean numbers from 0 on: their greatest bit is no sign.
+func unsigned(d *schema.Column) bool {
+	t, ok := d.LogicalType().(schema.IntLogicalType)
+	return ok && !t.IsSigned()
 }
 
 // insensitive finds a column by its name without regard to case, if there is one only; Hive and Spark write names in lower case.
@@ -251,10 +274,14 @@ func bounds(g *file.RowGroupReader, at int) (first, last int64, known bool) {
 	if err != nil || st == nil || !st.HasMinMax() {
 		return 0, 0, false
 	}
+	whole := unsigned(g.MetaData().Schema.Column(at))
 	switch s := st.(type) {
 	case *metadata.Int64Statistics:
-		return s.Min(), s.Max(), true
+		return s.Min(), s.Max(), !whole || s.Min() >= 0 && s.Max() >= 0
 	case *metadata.Int32Statistics:
+		if whole {
+			return int64(uint32(s.Min())), int64(uint32(s.Max())), true
+		}
 		return int64(s.Min()), int64(s.Max()), true
 	}
 	return 0, 0, false
@@ -262,15 +289,17 @@ func bounds(g *file.RowGroupReader, at int) (first, last int64, known bool) {
 
 // numbers reads one column as numbers, batch by batch.
 type numbers struct {
-	i32    *file.Int32ColumnChunkReader
-	i64    *file.Int64ColumnChunkReader
-	text   *file.ByteArrayColumnChunkReader
-	topic  bool
-	maxDef int16
-	defs   []int16
-	in32   []int32
-	in64   []int64
-	inText []pq.ByteArray
+	i32   *file.Int32ColumnChunkReader
+	i64   *file.Int64ColumnChunkReader
+	text  *file.ByteArrayColumnChunkReader
+	topic bool
+	// unsigned numbers above MaxInt64 are read as -1, as text that is no number is.
+	unsigned bool
+	maxDef   int16
+	defs     []int16
+	in32     []int32
+	in64     []int64
+	inText   []pq.ByteArray
 	// out are the batch's values; state says of each row what it is, nil if all are good.
 	out   []int64
 	state []rowState
@@ -293,7 +322,7 @@ func newNumbers(g *file.RowGroupReader, at int, topic bool, rows *fileRows) (*nu
 	if err != nil {
 		return nil, damagedf("%v", err)
 	}
-	n := &numbers{topic: topic, rows: rows, maxDef: r.Descriptor().MaxDefinitionLevel(), out: make([]int64, batch)}
+	n := &numbers{topic: topic, rows: rows, unsigned: unsigned(r.Descriptor()), maxDef: r.Descriptor().MaxDefinitionLevel(), out: make([]int64, batch)}
 	switch c := r.(type) {
 	case *file.Int32ColumnChunkReader:
 		n.i32, n.in32 = c, make([]int32, batch)
@@ -374,10 +403,17 @@ func (n *numbers) spread(want, values int) {
 	switch {
 	case n.i32 != nil:
 		for i, v := range n.in32[:values] {
-			n.out[i] = int64(v)
+			if n.out[i] = int64(v); n.unsigned {
+				n.out[i] = int64(uint32(v))
+			}
 		}
 	case n.i64 != nil:
 		copy(n.out, n.in64[:values])
+		for i, v := range n.out[:values] {
+			if n.unsigned && v < 0 {
+				n.out[i], n.sample = -1, strconv.FormatUint(uint64(v), 10)
+			}
+		}
 	}
 	n.state = n.state[:0]
 	if values == want {
@@ -399,6 +435,9 @@ func readGroup(g *file.RowGroupReader, total int64, cols [3]int, rows *fileRows)
 	for i, at := range cols {
 		if at < 0 {
 			continue
+		}
+		if chunk, err := g.MetaData().ColumnChunk(at); total == 0 && err == nil && chunk.NumValues() == 0 {
+			continue // see chunksInside
 		}
 		var err error
 		if n[i], err = newNumbers(g, at, i == 2, rows); err != nil {
@@ -443,7 +482,7 @@ func (r *fileRows) batch(n [3]*numbers, want int) {
 			v[c] = col.out[i]
 			if len(col.state) > 0 && col.state[i] == null {
 				st = null
-			} else if v[c] < 0 && col.text != nil {
+			} else if v[c] < 0 && (col.text != nil || col.unsigned) {
 				st = max(st, bad)
 			}
 		}
@@ -459,7 +498,9 @@ func (r *fileRows) batch(n [3]*numbers, want int) {
 }
 
 // plain reports whether all values of the batch are numbers and none is missing.
-func (n *numbers) plain() bool { return n != nil && n.text == nil && len(n.state) == 0 }
+func (n *numbers) plain() bool {
+	return n != nil && n.text == nil && len(n.state) == 0 && n.sample == ""
+}
 
 func sample(n [3]*numbers) string {
 	for _, c := range n {

@@ -28,6 +28,7 @@ const (
 	RecordGone      Kind = "record-gone"       // offsets that no row has and the topic has no more: it can no longer be known
 	PartitionAbsent Kind = "partition-absent"  // the topic has records of a partition of which there is no row
 	OffsetBeyond    Kind = "offset-beyond"     // rows with offsets that the topic has not come to
+	OffsetBefore    Kind = "offset-before"     // rows with offsets in front of the one at which every partition must begin
 	OffsetsTwice    Kind = "offsets-twice"     // rows that are there more than once
 	FileUnreadable  Kind = "file-unreadable"   // it is there and cannot be read
 	FileDamaged     Kind = "file-damaged"      // truncated, or not of the format that it should be

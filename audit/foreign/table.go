@@ -38,7 +38,8 @@ type Options struct {
 	CSV     CSV
 	// Readers is how many files are read at once; 0 means 2.
 	Readers int
-	// From is the offset at which every partition must begin, -1 if that is not known.
+	// From is the offset at which every partition must begin, -1 if that is not known: rows in front of it are a finding, and so are offsets that
+	// are missing from it on.
 	From int64
 	// Broker is asked what stands at offsets that are missing; nil: nobody is asked.
 	Broker connector.Inspector
@@ -365,7 +366,7 @@ func (a *auditor) finding(f found, rows *fileRows, err error) {
 	var u *unknownFormat
 	switch {
 	case rows.tooMany:
-		p.Kind, p.What, p.ToDo = ColumnMissing, fmt.Sprintf("it has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
+		p.Kind, p.What, p.ToDo = ColumnMissing, "it has "+a.opts.Columns.tooMany(),
 			"--columns takes the partition first, then the offset"
 	case rows.tooWide:
 		p.Kind, p.What, p.ToDo = ColumnMissing, tooWide(a.opts.Columns.Offset), "--columns takes the partition first, then the offset"
@@ -407,6 +408,7 @@ func (a *auditor) judge() error {
 		r.From = r.First
 		if a.opts.From >= 0 {
 			r.From = min(a.opts.From, r.First)
+			a.before(k, s)
 		}
 		s.set.Gaps(r.From, r.Last+1, func(from, to int64) bool {
 			r.Gaps++
@@ -419,9 +421,9 @@ func (a *auditor) judge() error {
 		a.rep.Splits = append(a.rep.Splits, r)
 	}
 	a.swapped()
+	a.scattered()
 	if a.tooMany {
-		a.rep.problem(Problem{Kind: ColumnMissing, What: fmt.Sprintf("the table has more than %d partitions: %q is not the column of the partition", maxSplits, a.opts.Columns.Partition),
-			ToDo: "--columns takes the partition first, then the offset"})
+		a.rep.problem(Problem{Kind: ColumnMissing, What: "the table has " + a.opts.Columns.tooMany(), ToDo: "--columns takes the partition first, then the offset"})
 	}
 	if a.chunks > maxChunks {
 		a.rep.problem(Problem{Kind: ColumnMissing, What: tooWide(a.opts.Columns.Offset), ToDo: "--columns takes the partition first, then the offset"})
@@ -463,6 +465,47 @@ func (a *auditor) swapped() {
 		}
 		a.rep.problem(Problem{Kind: ColumnMissing, What: what, ToDo: "--columns takes the partition first, then the offset"})
 	}
+}
+
+// scattered tells of so many topics with so few rows that the topic's column is most likely another one, with a value of its own in each row: then nearly
+// all partitions have one row, and where there is one row there is no gap. No table that has come beyond its first records has more than a thousand topics
+// with fewer than two rows in each partition.
+func (a *auditor) scattered() {
+	if a.opts.Columns.Topic == "" || a.opts.Names || a.tooMany {
+		return
+	}
+	topics, rows := map[string]bool{}, int64(0)
+	for k, s := range a.splits {
+		topics[k.topic] = true
+		rows += s.rep.Rows
+	}
+	n, parts := int64(len(topics)), int64(len(a.splits))
+	if n < 64 || rows >= 2*parts {
+		return
+	}
+	what := fmt.Sprintf("%s rows are of %s topics, in %s partitions: hardly one row each, so that no gap can show: %q may not be the column of the topic", account.Number(rows), account.Number(n),
+		account.Number(parts), a.opts.Columns.Topic)
+	if n <= 1000 {
+		a.rep.Notes = append(a.rep.Notes, what)
+		return
+	}
+	a.rep.problem(Problem{Kind: ColumnMissing, What: what, ToDo: "name the topic's column with --topic-column, or leave it out if all rows are of one topic"})
+}
+
+// before reports rows in front of the offset at which every partition must begin.
+func (a *auditor) before(k splitKey, s *split) {
+	if s.rep.First >= a.opts.From {
+		return
+	}
+	early := &runList{}
+	s.set.Runs(func(from, to int64) bool {
+		if from < a.opts.From {
+			early.add(from, min(to, a.opts.From))
+		}
+		return to < a.opts.From
+	})
+	a.rep.problem(Problem{Kind: OffsetBefore, What: fmt.Sprintf("rows have offsets in front of %s, at which every partition should begin by --from", account.Number(a.opts.From)),
+		Offsets: []SplitOffsets{early.offsets(a.name(k))}, ToDo: "if they belong there, give --from the least offset at which a partition begins, or leave it out; else they are of another topic, or of a run that began elsewhere"})
 }
 
 // gaps reports what is missing, as far as the table itself tells.

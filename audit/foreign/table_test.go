@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,7 +357,7 @@ func TestGaps(t *testing.T) {
 		t.Errorf("beside the gaps: %q", beside)
 	}
 	x.want(x.audit(Options{From: -1}), "gap partition 0:0..99 200..299", "gap partition 1:50 60..69")
-	x.want(x.audit(Options{From: 98}), "gap partition 0:98..99 200..299", "gap partition 1:50 60..69")
+	x.want(x.audit(Options{From: 98}), "gap partition 0:98..99 200..299", "gap partition 1:50 60..69", "offset-before partition 1:0..49 51..59 70..79")
 	if s := r.Splits[1]; s.Missing != 11 || s.Gaps != 2 || s.Doubled != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -443,6 +444,11 @@ func TestBadFiles(t *testing.T) {
 		"NULL":                  {parquetBytes(t, []pos{{"events", 0, -1}}, shape{}), "part-0-0", PositionMissing},
 		"negative":              {parquetBytes(t, []pos{{"events", 0, -7}}, shape{}), "part-0-0", PositionBad},
 		"text, no number":       {parquetBytes(t, []pos{{"events", 0, -7}}, shape{text: true}), "part-0-0", PositionBad},
+		"too great":             {parquetBytes(t, []pos{{"events", 0, math.MaxInt64}}, shape{}), "part-0-0", PositionBad},
+		"JSON, too great":       {[]byte("{\"part\":0,\"off\":9223372036854775807}\n"), "f.json", PositionBad},
+		"UINT64":                {unsignedBytes(t, 2, []uint64{1<<64 - 1, 1<<64 - 1}), "part-0-0", PositionBad},
+		"UINT64 without NULL":   {unsignedBytes(t, 1, []uint64{1 << 63, 1<<64 - 2}), "part-0-0", PositionBad},
+		"the same name twice":   {twiceBytes(t), "part-0-0", ColumnMissing},
 		"other columns":         {parquetBytes(t, nil, shape{nested: true}), "part-0-0", ColumnMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -454,6 +460,139 @@ func TestBadFiles(t *testing.T) {
 				t.Errorf("%s: %+v", x.problems(r), r.Problems)
 			}
 		})
+	}
+}
+
+// unsignedBytes writes a Parquet file whose offsets are UINT64, or UINT32 in 4 bytes with values below 2^32.
+func unsignedBytes(t *testing.T, kind int, offs []uint64) []byte {
+	t.Helper()
+	var typ arrow.DataType = arrow.PrimitiveTypes.Uint64
+	if kind == 4 {
+		typ = arrow.PrimitiveTypes.Uint32
+	}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "part", Type: arrow.PrimitiveTypes.Uint32}, {Name: "off", Type: typ, Nullable: kind == 2}}, nil)
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
+	for _, o := range offs {
+		b.Field(0).(*array.Uint32Builder).Append(0)
+		switch c := b.Field(1).(type) {
+		case *array.Uint64Builder:
+			c.Append(o)
+		case *array.Uint32Builder:
+			c.Append(uint32(o))
+		}
+	}
+	return fileBytes(t, schema, b.NewRecordBatch())
+}
+
+// twiceBytes writes a Parquet file with two columns of one name.
+func twiceBytes(t *testing.T) []byte {
+	t.Helper()
+	field := func(name string) arrow.Field { return arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64} }
+	schema := arrow.NewSchema([]arrow.Field{field("part"), field("off"), field("off")}, nil)
+	b := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
+	for i := range 3 {
+		b.Field(i).(*array.Int64Builder).Append(0)
+	}
+	return fileBytes(t, schema, b.NewRecordBatch())
+}
+
+func fileBytes(t *testing.T, schema *arrow.Schema, rec arrow.RecordBatch) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &out, pq.NewWriterProperties(pq.WithStats(true)), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write(rec), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestUnsigned: an unsigned number is not taken for a negative one, and is compared with the statistics as what it is.
+func TestUnsigned(t *testing.T) {
+	x := newTable(t)
+	x.write("a", unsignedBytes(t, 4, []uint64{1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<31 + 3}))
+	x.write("b", unsignedBytes(t, 4, []uint64{1<<31 + 1}))
+	x.write("c", unsignedBytes(t, 1, []uint64{1<<31 + 4}))
+	x.want(x.audit(Options{}), "gap partition 0:2147483650", "offsets-twice a b partition 0:2147483649")
+}
+
+// TestGreatestOffsets: offsets at the end of what an int64 holds are judged as all others, and take no more memory.
+func TestGreatestOffsets(t *testing.T) {
+	const last = math.MaxInt64 - 1
+	x := newTable(t)
+	var rows []pos
+	for o := int64(last); o > last-100_000; o-- {
+		if o != last-1 && o != last-65_534 {
+			rows = append(rows, pos{"events", 0, o})
+		}
+	}
+	slices.Reverse(rows)
+	x.parquet("a", rows)
+	x.json("b", []pos{{"events", 0, last}})
+	r := x.audit(Options{})
+	x.want(r, fmt.Sprintf("gap partition 0:%d %d", last-65_534, last-1), fmt.Sprintf("offsets-twice a b partition 0:%d", last))
+	if r.Splits[0].Last != last || r.Splits[0].Missing != 2 {
+		t.Errorf("%+v", r.Splits[0])
+	}
+	y := newTable(t)
+	y.json("a", []pos{{"events", 0, last}, {"events", 1, 0}})
+	if r := y.audit(Options{From: -1}); r.Count() != 1 || r.Splits[0].Missing != last {
+		t.Errorf("%+v", r)
+	}
+	z := newTable(t)
+	z.write(fmt.Sprintf("events+0+%d+%d.json", int64(last-70_000), int64(last)), []byte("{}"))
+	z.want(z.audit(Options{Names: true}))
+}
+
+// TestFrom: every partition must begin at that offset, not behind it and not in front of it.
+func TestFrom(t *testing.T) {
+	x := newTable(t)
+	x.parquet("a", and(run(0, 0, 100), run(1, 20, 30), run(2, 23, 30), run(3, 5, 8), run(3, 22, 25)))
+	r := x.audit(Options{From: 20})
+	x.want(r, "offset-before partition 0:0..19", "gap partition 2:20..22", "offset-before partition 3:5..7", "gap partition 3:8..21")
+}
+
+// TestEmptyRowGroup: pyarrow writes a table without rows as a row group of none, whose chunks begin at byte 0.
+func TestEmptyRowGroup(t *testing.T) {
+	empty, err := os.ReadFile("testdata/pyarrow-empty.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newTable(t)
+	x.parquet("a", run(0, 0, 10))
+	x.write("b.parquet", empty)
+	r := x.audit(Options{})
+	x.want(r)
+	if r.Empty != 1 || r.Files != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestWrongTopicColumn: where nearly each row has a topic of its own, no gap can show.
+func TestWrongTopicColumn(t *testing.T) {
+	for _, c := range []struct {
+		topics, partitions, offsets int
+		note, problem               bool
+	}{{1001, 1, 1, false, true}, {2000, 3, 1, false, true}, {1000, 1, 1, true, false}, {63, 1, 1, false, false}, {1500, 1, 2, false, false}} {
+		x := newTable(t)
+		var rows []pos
+		for n := range c.topics {
+			for p := range c.partitions {
+				for o := range c.offsets {
+					rows = append(rows, pos{fmt.Sprint("t", n), p, int64(n + o)})
+				}
+			}
+		}
+		x.parquet("f", rows)
+		r := x.audit(Options{Columns: Columns{Partition: "part", Offset: "off", Topic: "topic"}})
+		if problem := r.Counts[ColumnMissing] == 1; problem != c.problem || (r.Verdict == Clean) == c.problem {
+			t.Errorf("%+v: %s %+v", c, r.Verdict, r.Problems)
+		}
+		if note := strings.Contains(strings.Join(r.Notes, ""), "column of the topic"); note != c.note {
+			t.Errorf("%+v: %q", c, r.Notes)
+		}
 	}
 }
 
@@ -488,6 +627,14 @@ func TestCSVFaults(t *testing.T) {
 		x.write("f.csv", []byte(text))
 		if r := x.audit(Options{Format: CSVText, Columns: Columns{Partition: "3", Offset: "4"}}); r.Counts[kind] != 1 || r.Count() != 1 {
 			t.Errorf("%q: %s", text, x.problems(r))
+		}
+	}
+	for text, kind := range map[string]Kind{"part,off,part\n0,1,5\n": ColumnMissing, "off,part,off\n0,1,5\n": ColumnMissing, "x,part,x,off\n9,0,9,1\n": ""} {
+		x := newTable(t)
+		x.write("f.csv", []byte(text))
+		r := x.audit(Options{Format: CSVText, CSV: CSV{Header: true}})
+		if r.Counts[kind] != r.Count() || (kind != "") != (r.Count() == 1) || kind != "" && !strings.Contains(r.Problems[0].What, "is ambiguous") {
+			t.Errorf("%q: %+v", text, r.Problems)
 		}
 	}
 	x := newTable(t)
@@ -565,7 +712,7 @@ func TestConnectNames(t *testing.T) {
 	if err := r.Text(&b); err != nil || !r.Names || !strings.Contains(b.String(), "problems, by names only: no file was opened\n") {
 		t.Error(err, b.String())
 	}
-	for _, n := range []string{"part-0-0", "events+0+0000000100.avro", "events+x+1+2.avro", "events+0+5+4.avro", "+0+1+2.avro", "events+0+1+2+3.avro", "events+5000000000+1+2.a", "events+0+1+99999999999999999999.a"} {
+	for _, n := range []string{"part-0-0", "events+0+9223372036854775806+9223372036854775807.json", "events+0+0000000100.avro", "events+x+1+2.avro", "events+0+5+4.avro", "+0+1+2.avro", "events+0+1+2+3.avro", "events+5000000000+1+2.a", "events+0+1+99999999999999999999.a"} {
 		y := newTable(t)
 		y.write("events+0+0000000000+0000000099.parquet", []byte("PAR1........PAR1"))
 		y.write(n, nil)

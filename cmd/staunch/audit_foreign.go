@@ -33,7 +33,7 @@ func (f *foreignFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.format, "format", "", "with --columns: parquet, json or csv; each file says it itself if this is left out")
 	c.Flags().BoolVar(&f.header, "csv-header", false, "with --columns: CSV files have a first row of names; else --columns are numbers from 1 on")
 	c.Flags().StringVar(&f.delimiter, "csv-delimiter", ",", "with --columns: what separates fields of CSV files, one byte")
-	c.Flags().Int64Var(&f.from, "from", -1, "with --columns or --names: the offset at which every partition must begin; -1 if that is not known")
+	c.Flags().Int64Var(&f.from, "from", -1, "with --columns or --names: the offset at which every partition must begin: rows in front of it and gaps behind it are problems; -1 if that is not known")
 	c.Flags().StringVar(&f.servers, "bootstrap-server", "", "with --columns or --names and --against-broker: the brokers, host:port")
 	c.Flags().StringVar(&f.topic, "topic", "", "with --columns: the topic of all rows")
 	c.Flags().StringVar(&f.group, "group", "", "with --against-broker: the consumer group of the table's writer; what it has committed must be in the table")
@@ -60,6 +60,8 @@ func (f *foreignFlags) options(broker bool) (foreign.Options, error) {
 	}
 	o.CSV.Delimiter = f.delimiter[0]
 	switch {
+	case f.from < -1:
+		return usage("--from is an offset from 0 on, or -1 if it is not known, not %d", f.from)
 	case f.columns != "" && f.names != "":
 		return usage("--columns and --names are two ways to find offsets: give one")
 	case f.names != "" && f.names != "connect":

@@ -117,7 +117,7 @@ func TestAuditForeignFlags(t *testing.T) {
 	columns := []string{"audit", dir, "--columns", "part,off"}
 	for _, args := range [][]string{{"--names", "connect"}, {"--format", "avro"}, {"--csv-delimiter", ""}, {"--csv-delimiter", "\""}, {"--against-broker"},
 		{"--against-broker", "--bootstrap-server", "127.0.0.1:1"}, {"--group", "g"}, {"--bootstrap-server", "127.0.0.1:1"}, {"--repair"}, {"--fast"},
-		{"--against-broker", "--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--kafka-property", "x"}, {"--topic", "t", "--topic-column", "u"}} {
+		{"--against-broker", "--bootstrap-server", "127.0.0.1:1", "--topic", "t", "--kafka-property", "x"}, {"--topic", "t", "--topic-column", "u"}, {"--from", "-5"}, {"--from=-2"}} {
 		c := rootCmd()
 		c.SetArgs(append(columns[:4:4], args...))
 		var x *exitError

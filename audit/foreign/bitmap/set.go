@@ -25,7 +25,7 @@ type chunk struct {
 	n    int
 }
 
-// Set is a set of offsets from 0 on. The zero value is empty. Use from one goroutine at a time.
+// Set is a set of offsets from 0 to MaxInt64 - 1, so that the end of each run is a number too. The zero value is empty. Use from one goroutine at a time.
 type Set struct {
 	chunks []*chunk
 	// at is the chunk that was used last.
@@ -49,10 +49,14 @@ func (s *Set) Bytes() int64 {
 }
 
 // AddRun adds the offsets from <= o < to; those that are there already are added to twice, if that is not nil. REQUIRES: 0 <= from.
+// Any to will do: the greatest offset of a set is MaxInt64 - 1.
 func (s *Set) AddRun(from, to int64, twice *Set) {
 	for from < to {
 		key := from >> chunkBits
-		end := min(to, (key+1)<<chunkBits)
+		end := to
+		if last := from | (chunkSize - 1); last < to { // the last chunk has no end that an int64 holds
+			end = last + 1
+		}
 		c := s.chunk(key)
 		before := c.n
 		c.add(span{uint16(from), uint16(end - 1)}, twice)

@@ -2,6 +2,7 @@ package bitmap
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -79,7 +80,7 @@ func draw(t *rapid.T, base int64) (s, twice *Set, all, double oracle) {
 func TestSetIsItsOracle(t *testing.T) {
 	forms := map[bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		base := rapid.SampledFrom([]int64{0, 65_530, 1 << 40}).Draw(t, "base")
+		base := rapid.SampledFrom([]int64{0, 65_530, 1 << 40, 1<<62 - 100}).Draw(t, "base")
 		a, aTwice, oa, oaTwice := draw(t, base)
 		b, _, ob, _ := draw(t, base)
 		same(t, "a", a, oa)
@@ -133,6 +134,44 @@ func TestSetIsItsOracle(t *testing.T) {
 	if forms[true] == 0 || forms[false] == 0 {
 		t.Errorf("runs and bits must both occur: %v", forms)
 	}
+}
+
+// TestTopOfTheRange: the last chunk, whose end no int64 holds, is as any other. Offsets are counted from the top, so that the oracle is that of small numbers.
+func TestTopOfTheRange(t *testing.T) {
+	const top = math.MaxInt64 // no offset itself
+	rapid.Check(t, func(t *rapid.T) {
+		s, twice, all, double := &Set{}, &Set{}, oracle{}, oracle{}
+		for range rapid.IntRange(1, 20).Draw(t, "runs") {
+			from := top - rapid.OneOf(rapid.Int64Range(1, 40), rapid.Int64Range(65_500, 65_600), rapid.Int64Range(1, 140_000)).Draw(t, "from")
+			to := from + min(rapid.Int64Range(0, 3000).Draw(t, "length"), top-from)
+			s.AddRun(from, to, twice)
+			for o := from; o < to; o++ {
+				double[o] = double[o] || all[o]
+				all[o] = true
+			}
+		}
+		maps.DeleteFunc(double, func(_ int64, twice bool) bool { return !twice })
+		same(t, "set", s, all)
+		same(t, "twice", twice, double)
+		from := top - rapid.Int64Range(1, 140_000).Draw(t, "ask")
+		to := from + min(rapid.Int64Range(1, 70_000).Draw(t, "wide"), top-from)
+		held, gaps := int64(0), int64(0)
+		for o := from; o < to; o++ {
+			if all[o] {
+				held++
+			}
+		}
+		s.Gaps(from, to, func(f, t int64) bool { gaps += t - f; return true })
+		if gaps != to-from-held || s.Overlaps(from, to) != (held > 0) {
+			t.Fatalf("%d..%d: %d held, %d gaps, overlaps %v", from, to, held, gaps, s.Overlaps(from, to))
+		}
+		union := &Set{}
+		union.AddRun(top-1, top, nil)
+		union.Union(s, nil)
+		all[top-1] = true
+		same(t, "union", union, all)
+		same(t, "intersection", union.Intersect(union), all)
+	})
 }
 
 func TestSetStopsWhenTold(t *testing.T) {
