@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -225,8 +226,15 @@ func ReadCertificate(b []byte) (*Exported, error) {
 		SHA256  string          `json:"sha256"`
 		Body    json.RawMessage `json:"body"`
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, bad("%w", err)
+	const should = "it should be the JSON object that staunch audit TABLE --export PARTITION writes"
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(b, &head); {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return nil, bad("its %q is a JSON %s: %s", wrong.Field, wrong.Value, should)
+	case errors.As(err, &wrong):
+		return nil, bad("it is a JSON %s: %s", wrong.Value, should)
+	case err != nil:
+		return nil, bad("it is no JSON (%w): %s", err, should)
 	}
 	if head.Format != CertificateFormat {
 		return nil, bad("its format is %q, not %q", head.Format, CertificateFormat)
@@ -242,8 +250,11 @@ func ReadCertificate(b []byte) (*Exported, error) {
 		return nil, bad("it was altered: its hash is not the one that it names")
 	}
 	x := &Exported{}
-	if err := json.Unmarshal(head.Body, x); err != nil {
-		return nil, bad("%w", err)
+	switch err := json.Unmarshal(head.Body, x); {
+	case errors.As(err, &wrong):
+		return nil, bad("its body has a JSON %s at %q: %s", wrong.Value, wrong.Field, should)
+	case err != nil:
+		return nil, bad("its body: %w: %s", err, should)
 	}
 	switch {
 	case x.Table == "":

@@ -304,3 +304,32 @@ func TestExportRefused(t *testing.T) {
 		t.Errorf("with a damaged log: %v", err)
 	}
 }
+
+// TestNoCertificate: what is no certificate is said in the words of the file, with what it should be.
+func TestNoCertificate(t *testing.T) {
+	for text, says := range map[string]string{
+		"[]": "it is a JSON array", "1": "it is a JSON number", `"x"`: "it is a JSON string", "": "it is no JSON", "{": "it is no JSON", "null": "its format is \"\"", "{}": "its format is \"\"",
+		`{"format":[]}`: `its "format" is a JSON array`, `{"version":"1"}`: `its "version" is a JSON string`, string(signed(`[]`)): "its body has a JSON array", string(signed(`{"files":3}`)): `a JSON number at "files"`,
+		string(signed(`{"time":"now"}`)): "its body",
+	} {
+		_, err := ReadCertificate([]byte(text))
+		if err == nil || fault.ClassOf(err) != fault.Damage || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "struct") {
+			t.Errorf("%s: %v, expected %s", text, err, says)
+		}
+		if err != nil && !strings.Contains(says, "format is \"\"") && !strings.Contains(err.Error(), "staunch audit TABLE --export PARTITION") {
+			t.Errorf("%s: does not say what it should be: %v", text, err)
+		}
+		if python, perr := exec.LookPath("python3"); perr == nil {
+			file := filepath.Join(t.TempDir(), "c.json")
+			if werr := os.WriteFile(file, []byte(text), 0o666); werr != nil {
+				t.Fatal(werr)
+			}
+			out, perr := exec.Command(python, verifier, "--certificate", file, filepath.Dir(file)).Output()
+			if perr == nil || !strings.Contains(string(out), string(CertificateDamaged)) {
+				t.Errorf("%s: the verifier says %v %s", text, perr, out)
+			}
+		} else if needPython {
+			t.Fatal("python3 is missing: install it")
+		}
+	}
+}
