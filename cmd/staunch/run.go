@@ -196,7 +196,7 @@ func supervise(jobs []*job.Job, plans []*plan.Job, sig <-chan os.Signal, log *sl
 	go func() {
 		<-sig
 		stopped.Store(true)
-		log.Info("stopping: a last checkpoint is taken and committed; a second signal ends at once")
+		log.Info("stopping: a last checkpoint is to be taken and committed; a second signal ends at once")
 		for _, j := range jobs {
 			j.Stop()
 		}
