@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"staunch/account"
 	"staunch/checkpoint"
@@ -24,6 +25,8 @@ type JobLog struct {
 	Store fs.FS
 	Dir   string
 	Key   string
+	// Err is why it is not known where the log lies, if it is not: then it is as one that cannot be read.
+	Err error
 }
 
 // promise is what a job's newest checkpoint says of the table.
@@ -62,6 +65,10 @@ func readJobLog(e env.Env, j JobLog) (p *promise, err error) {
 
 func readJobLogOnce(e env.Env, j JobLog) (*promise, error) {
 	p := &promise{JobLog: j}
+	if j.Err != nil {
+		p.damage = j.Err
+		return p, nil
+	}
 	l := log.Open(e, j.Store, j.Dir, "")
 	l.OnWait = func(err error) error { return err }
 	entries, err := l.Read()
@@ -185,7 +192,12 @@ func (t *table) promised(name string) *promise {
 
 // unread reports a job's log that cannot be read: whether the end of the table's log was cut off is not proven then, and must not pass for proven.
 func (t *table) unread(p *promise) {
-	t.rep.problem(Problem{Kind: JobLogDamaged, Path: p.damageAt, What: fmt.Sprintf("the log of job %q in %s cannot be read: that the end of the table's log was not cut off is not proven: %v", p.Job, p.Dir, p.damage),
+	where := ""
+	if p.Err == nil {
+		where = " in " + p.Dir
+	}
+	why := strings.ReplaceAll(p.damage.Error(), "\n  ", "; ") // a hint stands on a line of its own
+	t.rep.problem(Problem{Kind: JobLogDamaged, Path: p.damageAt, What: fmt.Sprintf("the log of job %q%s cannot be read: that the end of the table's log was not cut off is not proven: %s", p.Job, where, why),
 		ToDo: "audit as a user who may read it, and with the version that wrote it; if it is damaged, bring the checkpoint directory back from a copy; " +
 			"the table's folder (staunch audit TABLE) is judged without it"})
 }

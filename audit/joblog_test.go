@@ -14,6 +14,7 @@ import (
 	"staunch/account"
 	"staunch/checkpoint"
 	"staunch/env/envtest"
+	"staunch/fault"
 	"staunch/fs"
 	"staunch/fs/local"
 	"staunch/log"
@@ -194,6 +195,17 @@ func TestJobLogPermission(t *testing.T) {
 		if got := kinds(r); r.Verdict != Wrong || !slices.Equal(got, []Kind{JobLogDamaged}) || r.Problems[0].Path != x.dir {
 			t.Errorf("found %v\n%s", got, text(r))
 		}
+	}
+}
+
+// TestJobLogNowhere: also if it cannot be said where the job's log lies, the end of the table's log is not proven.
+func TestJobLogNowhere(t *testing.T) {
+	x := withJobLog(t)
+	x.steps(2)
+	r, err := Table(context.Background(), &envtest.Quick{}, local.New(), x.root, Options{Fast: true, JobLogs: []JobLog{{Job: x.job, Key: "key", Err: fault.Userf("no such store").WithHint("name another")}}})
+	x.must(err)
+	if got := kinds(r); r.Verdict != Wrong || !slices.Equal(got, []Kind{JobLogDamaged}) || !strings.Contains(text(r), "no such store; name another\n") {
+		t.Errorf("found %v\n%s", got, text(r))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -121,30 +120,24 @@ func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, erro
 	var out []auditTarget
 	of := map[string]int{} // index in out of each table
 	for _, j := range s.Jobs() {
-		store, dir, err := checkpointDir(j)
-		if err != nil { // the tables prove themselves
-			slog.Warn("the job's log is not looked at: the tables' logs are not held against it", "job", j.Name, "error", err)
-		}
+		store, dir, err := checkpointDir(j) // the audit reports an error: without the job's log the ends of the tables' logs are not proven
 		for _, sink := range j.Sinks {
 			table, ok := sink.Sink.(connector.FileTable)
 			if !ok {
 				continue
 			}
-			log := audit.JobLog{Job: j.Name, Store: store, Dir: checkpoint.Dir(dir, commit.Escape(j.Name)), Key: sink.Key}
+			log := audit.JobLog{Job: j.Name, Store: store, Dir: checkpoint.Dir(dir, commit.Escape(j.Name)), Key: sink.Key, Err: err}
 			at, known := of[fs.URI(table.Store(), table.Root())]
 			if known {
 				logs := &out[at].opts.JobLogs
 				same := func(l audit.JobLog) bool { return l.Job == log.Job && l.Dir == log.Dir }
-				if store != nil && !slices.ContainsFunc(*logs, same) {
+				if !slices.ContainsFunc(*logs, same) {
 					*logs = append(*logs, log)
 				}
 				continue
 			}
 			of[fs.URI(table.Store(), table.Root())] = len(out)
-			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS"}}
-			if store != nil {
-				t.opts.JobLogs = []audit.JobLog{log}
-			}
+			t := auditTarget{store: table.Store(), root: table.Root(), opts: audit.Options{Success: "_SUCCESS", JobLogs: []audit.JobLog{log}}}
 			if sink.Table != nil {
 				t.opts.Success = cmp.Or(sink.Table.Options[keySuccessName], "_SUCCESS")
 			}

@@ -75,6 +75,19 @@ func TestAuditTargets(t *testing.T) {
 	if len(targets) != 2 || targets[0].root != dir+"/a" || targets[0].opts.Success != "READY" || targets[1].root != dir+"/b" || targets[1].opts.Success != "_SUCCESS" {
 		t.Errorf("%+v", targets)
 	}
+	away := "SET 'execution.checkpointing.dir' = 's3://x/ck';\n" + strings.ReplaceAll(auditSQL, "DIR", dir)
+	if err := os.WriteFile(dir+"/away.sql", []byte(away), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	targets, _, err = auditTargets(&scriptFlags{logFormat: "text"}, dir+"/away.sql")
+	if err != nil || len(targets) != 2 {
+		t.Fatal(err, targets)
+	}
+	for _, x := range targets {
+		if len(x.opts.JobLogs) != 1 || x.opts.JobLogs[0].Err == nil {
+			t.Errorf("a job's log that cannot be looked at must be said: %+v", x.opts.JobLogs)
+		}
+	}
 	for _, bad := range []string{dir + "/missing.sql", "hdfs://a/b"} {
 		var x *exitError
 		if _, _, err := auditTargets(&scriptFlags{logFormat: "text"}, bad); !errors.As(err, &x) || x.code != exitUsage {
