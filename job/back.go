@@ -399,7 +399,9 @@ func (j *Job) goBack() error {
 	if b == nil || j.wentBack {
 		return nil
 	}
-	if last := j.store.LastRewind(); last != nil && len(j.store.Damage()) == 0 && (b.fresh && j.same(last) || b.table) && last.Target == nil == b.fresh {
+	// INVARIANT: an order is taken for carried out only if the tables are as it left them. [A and B are ordered to begin anew; B does it; C, by another
+	// log, takes over, writes everything and ends; A wakes, finds B's entry, and writes everything once more.]
+	if last := j.store.LastRewind(); last != nil && !j.movedOn && len(j.store.Damage()) == 0 && (b.fresh && j.same(last) || b.table) && last.Target == nil == b.fresh {
 		j.wentBack = true // by an earlier attempt that did not learn of it
 		return nil
 	}
@@ -461,6 +463,7 @@ func (j *Job) canGoBack() error {
 // INVARIANT: what a table's log says is superseded is moved out before anything else, whichever job log ordered it. [B, by another log, stands
 // still between its entry and the moves; C takes over, finds nothing newer than B's target, and writes the same rows again beside A's files.]
 func (j *Job) finishBack() error {
+	j.movedOn = false
 	for _, tb := range j.sortedTables() {
 		if err := j.withdraw(tb); err != nil {
 			return err
@@ -478,7 +481,7 @@ func (j *Job) finishBack() error {
 		done, err := tb.t.Settled(r.Hash, br, r.TargetHash, targetID(r))
 		switch {
 		case errors.Is(err, commit.ErrMovedOn) && j.back != nil && !j.wentBack:
-			// The log is an older copy: the order decides.
+			j.movedOn = true // the log is an older copy, or another one had the tables meanwhile: the order decides
 		case err != nil:
 			return err
 		case done:

@@ -958,3 +958,36 @@ func TestTwoCopies(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderedTwice: A and B are ordered to begin anew. B does it; C, by another log, takes over and writes everything to the end. A, which slept, finds
+// that its order has been carried out, and that the tables have gone on: what C wrote is newer output, too, and not written once more beside it.
+func TestOrderedTwice(t *testing.T) {
+	holds(t, func(c *script) {
+		c.begin()
+		c.rows(5, "a")
+		c.checkpoint()
+		c.stop()
+		c.order = fresh(job.RewindNewer)
+		c.stun = func(op mem.Op) time.Duration {
+			if op.Kind == mem.Rename && strings.HasPrefix(op.To, jobs) {
+				return time.Hour
+			}
+			return 0
+		}
+		c.launch()
+		a := c.last
+		c.until("A sleeps before its begin", func() bool { return c.stun == nil })
+		c.launch()
+		c.until("B has begun anew", func() bool { return c.last.job.Status().Phase == "RUNNING" })
+		c.kill(c.last)
+		c.order, c.dir, c.given = nil, otherJobs, true
+		c.launch()
+		c.finish()
+		c.sees("what C wrote", 0, 5)
+		c.last = a
+		c.must(c.ends())
+		c.sees("after A", 0, 5)
+		c.must(c.o.complete())
+		c.must(c.audited())
+	})
+}
