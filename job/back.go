@@ -393,15 +393,15 @@ func (j *Job) forked(tb *table, bk commit.Back) error {
 }
 
 // goBack carries out what the start asks for, once in a process. REQUIRES: all concerned tables are claimed, so that nobody else certifies
-// anything, and an earlier rewind is finished.
-func (j *Job) goBack() error {
+// anything, and an earlier rewind is finished, but for tables that have moved on since.
+func (j *Job) goBack(movedOn bool) error {
 	b := j.back
 	if b == nil || j.wentBack {
 		return nil
 	}
 	// INVARIANT: an order is taken for carried out only if the tables are as it left them. [A and B are ordered to begin anew; B does it; C, by another
 	// log, takes over, writes everything and ends; A wakes, finds B's entry, and writes everything once more.]
-	if last := j.store.LastRewind(); last != nil && !j.movedOn && len(j.store.Damage()) == 0 && (b.fresh && j.same(last) || b.table) && last.Target == nil == b.fresh {
+	if last := j.store.LastRewind(); last != nil && !movedOn && len(j.store.Damage()) == 0 && (b.fresh && j.same(last) || b.table) && last.Target == nil == b.fresh {
 		j.wentBack = true // by an earlier attempt that did not learn of it
 		return nil
 	}
@@ -435,7 +435,8 @@ func (j *Job) goBack() error {
 	}
 	j.wentBack = true
 	j.log.Warn("going back", "job", j.spec.ID, "to", b.what(), "from", b.from, "newer output", r.Mode, "superseded", len(r.Superseded))
-	return j.finishBack()
+	_, err = j.finishBack()
+	return err
 }
 
 // canGoBack refuses a sink whose output can neither stay nor be taken back, and warns of those that repeat it.
@@ -458,20 +459,20 @@ func (j *Job) canGoBack() error {
 	return nil
 }
 
-// finishBack carries the newest rewind of the job's log out in every table. It may be repeated after any error or crash.
+// finishBack carries the newest rewind of the job's log out in every table, and reports whether one has gone on since then: it decides nothing about
+// that one if an order to go back is still to be carried out. It may be repeated after any error or crash.
 //
 // INVARIANT: what a table's log says is superseded is moved out before anything else, whichever job log ordered it. [B, by another log, stands
 // still between its entry and the moves; C takes over, finds nothing newer than B's target, and writes the same rows again beside A's files.]
-func (j *Job) finishBack() error {
-	j.movedOn = false
+func (j *Job) finishBack() (movedOn bool, err error) {
 	for _, tb := range j.sortedTables() {
 		if err := j.withdraw(tb); err != nil {
-			return err
+			return movedOn, err
 		}
 	}
 	r := j.store.LastRewind()
 	if r == nil {
-		return nil
+		return movedOn, nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Tables)) {
 		tb, br := j.tables[key], r.Tables[key]
@@ -481,13 +482,13 @@ func (j *Job) finishBack() error {
 		done, err := tb.t.Settled(r.Hash, br, r.TargetHash, targetID(r))
 		switch {
 		case errors.Is(err, commit.ErrMovedOn) && j.back != nil && !j.wentBack:
-			j.movedOn = true // the log is an older copy, or another one had the tables meanwhile: the order decides
+			movedOn = true // the log is an older copy, or another one had the tables meanwhile: the order decides
 		case err != nil:
-			return err
+			return movedOn, err
 		case done:
 		case br.Left || r.Mode == checkpoint.Keep:
 			if err := tb.t.Keep(r.Hash, br); err != nil {
-				return err
+				return movedOn, err
 			}
 			j.log.Warn("newer output stays", "table", tb.name, "path", tb.t.Root(), "up to checkpoint", br.Chain.Checkpoint, "named by the file", !br.Left)
 		default:
@@ -496,17 +497,17 @@ func (j *Job) finishBack() error {
 				err = fault.New(fault.Damage, "table %s: its chain is another one than when the job went back", tb.t.Root())
 			}
 			if err != nil {
-				return err
+				return movedOn, err
 			}
 			if err := tb.t.Supersede(r.Hash, bk); err != nil {
-				return err
+				return movedOn, err
 			}
 			if err := j.withdraw(tb); err != nil {
-				return err
+				return movedOn, err
 			}
 		}
 	}
-	return nil
+	return movedOn, nil
 }
 
 func (j *Job) withdraw(tb *table) error {

@@ -73,12 +73,14 @@ func (j *Job) openTables() (*checkpoint.Restored, error) {
 			}
 		}
 	}
+	movedOn := false
 	if !j.spec.Variant.NoFinish {
-		if err := j.finishBack(); err != nil {
+		var err error
+		if movedOn, err = j.finishBack(); err != nil {
 			return nil, err
 		}
 	}
-	if err := j.goBack(); err != nil {
+	if err := j.goBack(movedOn); err != nil {
 		return nil, err
 	}
 	newest := j.store.Newest()

@@ -144,8 +144,6 @@ type Job struct {
 	// back is what the start asks for, nil for the newest checkpoint; wentBack that nothing is left to do for it but to finish it.
 	back     *back
 	wentBack bool
-	// movedOn: a table's chain has gone on since the newest rewind of the job's log.
-	movedOn bool
 	// starts is where sources began that the newest checkpoint does not have yet.
 	starts map[string]checkpoint.Source
 
