@@ -403,17 +403,13 @@ func (n *numbers) spread(want, values int) {
 	switch {
 	case n.i32 != nil:
 		for i, v := range n.in32[:values] {
-			if n.out[i] = int64(v); n.unsigned {
-				n.out[i] = int64(uint32(v))
-			}
+			n.out[i] = int64(v)
 		}
 	case n.i64 != nil:
 		copy(n.out, n.in64[:values])
-		for i, v := range n.out[:values] {
-			if n.unsigned && v < 0 {
-				n.out[i], n.sample = -1, strconv.FormatUint(uint64(v), 10)
-			}
-		}
+	}
+	if n.unsigned {
+		n.asUnsigned(n.out[:values])
 	}
 	n.state = n.state[:0]
 	if values == want {
@@ -493,6 +489,19 @@ func (r *fileRows) batch(n [3]*numbers, want int) {
 			r.without()
 		default:
 			r.wrong(sample(n))
+		}
+	}
+}
+
+// asUnsigned reads numbers, which were stored as signed ones, without a sign.
+func (n *numbers) asUnsigned(out []int64) {
+	for i, v := range out {
+		switch {
+		case v >= 0:
+		case n.i32 != nil:
+			out[i] = int64(uint32(v))
+		default:
+			out[i], n.sample = -1, strconv.FormatUint(uint64(v), 10)
 		}
 	}
 }
