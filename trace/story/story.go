@@ -195,6 +195,14 @@ func (t *teller) note(format string, args ...any) {
 // auditCmd is the NameNode's word for an operation.
 var auditCmd = map[trace.Op]string{trace.Create: "create", trace.Rename: "rename", trace.Append: "rename", trace.Delete: "delete", trace.DeleteDir: "delete", trace.Mkdir: "mkdirs"}
 
+// copyAgain is what is to be done about a log that is cut.
+const copyAgain = "copy it again from the NameNode, whole (gzip -t tells)"
+
+// cut says of a log how far it can be read.
+func cut(r *namenode.Report) string {
+	return fmt.Sprintf("audit log %s is cut or damaged behind line %d (%s)", r.Path, r.Lines, r.Cut)
+}
+
 // readAudit reads the audit logs, puts them into the job's time, and learns which client the job is.
 func (t *teller) readAudit() error {
 	if len(t.AuditLogs) == 0 {
@@ -249,7 +257,7 @@ func (t *teller) readAudit() error {
 	}
 	for _, r := range l.Reports {
 		if r.Cut != "" {
-			t.note("audit log %s is cut or damaged behind line %d (%s): what came later is missing here; copy it again from the NameNode, whole (gzip -t tells)", r.Path, r.Lines, r.Cut)
+			t.note("%s: what came later is missing here; %s", cut(&r), copyAgain)
 		}
 		if r.Doubled > 0 {
 			t.note("audit log %s: %d of its operations are in a log that was given before it, too: they are shown once", r.Path, r.Doubled)

@@ -80,8 +80,7 @@ func EachAudited(o Options, note func(string), visit func(*namenode.Event, *name
 	}
 	for _, r := range s.Audit.Reports {
 		if r.Cut != "" {
-			return fault.Userf("audit log %s is cut or damaged behind line %d (%s)", r.Path, r.Lines, r.Cut).
-				WithHint("copy it again from the NameNode, whole (gzip -t tells); `staunch trace --audit-log` takes the lines that are there")
+			return fault.Userf("%s", cut(&r)).WithHint(copyAgain + "; `staunch trace --audit-log` takes the lines that are there")
 		}
 	}
 	doubles := namenode.Doubles{}
