@@ -130,8 +130,7 @@ func (c *campaign) attack(t *testing.T, format string, kills, failovers int) {
 	if c.net != nil {
 		c.net.settle(c.rng) // what is late arrives while the last process is at work
 	}
-	records := live.Stop()
-	k.finish(records)
+	records := k.finish(live)
 	seen := eye.end(t)
 	v := k.judge(records)
 	t.Logf("%d of %d kills after the first visible file; %d records; DuckDB: %+v; reader: %+v", late, c.kills-before, records, v, seen)

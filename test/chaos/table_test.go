@@ -207,10 +207,12 @@ func (k *table) produced() {
 	}
 }
 
-// finish lets the job read all and stops it in peace.
-func (k *table) finish(records int) {
+// finish lets the job read all that comes until the topic ends, and stops it in peace. It gives the number of records.
+func (k *table) finish(live *peer.Live) (records int) {
 	k.t.Helper()
 	r := k.start()
+	r.advances("progress of the last process") // one that has hardly begun knows no signal yet, and all may have been committed before it
+	records = live.Stop()
 	r.until("the end of the topic", 5*time.Minute, func() bool { return k.committed() >= int64(records) })
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		k.t.Fatal(err)
@@ -219,6 +221,7 @@ func (k *table) finish(records int) {
 	if r.cmd.ProcessState.ExitCode() != 3 {
 		k.t.Fatalf("SIGTERM: %v, want exit code 3\n%s", r.cmd.ProcessState, &r.log)
 	}
+	return records
 }
 
 // verdict is what DuckDB counts in the table.
