@@ -290,7 +290,7 @@ func TestDoubled(t *testing.T) {
 			t.Errorf("%s: %d events, %d doubled, again %q", name, len(l.Events), doubled, l.Again)
 		}
 	}
-	l := read(t, log, put("nn2.log", []string{strings.Replace(lines[0], "15:15:30,298", "15:15:30,299", 1)}))
+	l := read(t, put("nn1.log", lines), put("nn2.log", []string{strings.Replace(lines[0], "15:15:30,298", "15:15:30,299", 1)}))
 	if l.SetClocks(nil); l.OneNode(0, 1) || len(l.Events) != 44 {
 		t.Error("another NameNode's log is taken for the same")
 	}

@@ -441,7 +441,8 @@ func TestCopiedLogs(t *testing.T) {
 		"its last part": {log, last}, "its last part before it": {last, log}, "both parts": {first, last, log}} {
 		s := w.tell(Query{Path: lost.Final}, logs...)
 		c := w.cause(s)
-		if want := w.cause(one); len(s.Events) != len(one.Events) || c.Kind != want.Kind || !c.Time.Equal(want.Time) || len(c.For) != len(want.For) {
+		// A log's clock is found from the operations in it, which are written to the millisecond: a part of the log can have it otherwise by as much.
+		if want := w.cause(one); len(s.Events) != len(one.Events) || c.Kind != want.Kind || c.Time.Sub(want.Time).Abs() > 10*time.Millisecond || len(c.For) != len(want.For) {
 			t.Errorf("%s: %d events instead of %d, cause %+v, not %+v", name, len(s.Events), len(one.Events), c, want)
 		}
 		if all := strings.Join(c.For, "\n"); strings.Contains(all, "NameNode changed") {
