@@ -37,10 +37,10 @@ type File struct {
 	Partition string `json:"partition,omitempty"`
 	// PartitionValues are its values in the order of the keys, unescaped, NULL as nil.
 	PartitionValues []*string `json:"partition_values,omitempty"`
-	// Length in bytes; SHA256 of the bytes in hexadecimal.
-	Length int64  `json:"length"`
-	SHA256 string `json:"sha256"`
-	Rows   int64  `json:"rows"`
+	// Length in bytes.
+	Length int64 `json:"length"`
+	Sums
+	Rows int64 `json:"rows"`
 	// Offsets has one entry a source split; empty for sources without positions.
 	Offsets []Offsets `json:"offsets,omitempty"`
 	// Attempt is "<epoch>.<attempt of the region>" of the writer.

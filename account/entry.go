@@ -229,12 +229,12 @@ type Repair struct {
 	// Certificate is the SHA-256 of the certificate that names the lost file, Final the file's final path in it.
 	Certificate string `json:"certificate"`
 	Final       string `json:"final"`
-	// Staged is the absolute path of the replacement in the table's temporary folder; Length, SHA256 and Rows are its own. Its rows have the
+	// Staged is the absolute path of the replacement in the table's temporary folder; Length, Sums and Rows are its own. Its rows have the
 	// offsets of the lost file.
 	Staged string `json:"staged"`
 	Length int64  `json:"length"`
-	SHA256 string `json:"sha256"`
-	Rows   int64  `json:"rows"`
+	Sums
+	Rows int64 `json:"rows"`
 	// Who ordered it, where and why.
 	Who  string    `json:"who"`
 	Host string    `json:"host"`
@@ -247,7 +247,7 @@ type Repair struct {
 type Amend struct {
 	// Removed are final paths that certificates, repairs or earlier amends of this log name.
 	Removed []string `json:"removed"`
-	// Added are the files that have their rows, or what is left of them. Only Final, Partition, Length, SHA256, Rows and, if they are known, Offsets are set.
+	// Added are the files that have their rows, or what is left of them. Only Final, Partition, Length, Sums, Rows and, if they are known, Offsets are set.
 	Added []File `json:"added,omitempty"`
 	// RowsRemoved is how many rows went on purpose: rows of Removed less rows of Added.
 	RowsRemoved int64     `json:"rows_removed"`

@@ -74,8 +74,8 @@ func Copy(ctx context.Context, e env.Env, store fs.FS, root string, c *Exported,
 		at := path.Join(root, f.Name)
 		named.add(at)
 		x.exts[path.Ext(at)] = true
-		want := account.File{Final: at, Length: f.Length, SHA256: f.SHA256, Rows: f.Rows, Offsets: f.Offsets}
-		p, err := x.compare(&want, at)
+		want := account.File{Final: at, Length: f.Length, Sums: f.Sums, Rows: f.Rows, Offsets: f.Offsets}
+		_, p, err := x.compare(&want, at)
 		if err != nil {
 			return nil, err
 		}

@@ -68,8 +68,9 @@ type ExportedFile struct {
 	// Name is its path below the partition's folder.
 	Name   string `json:"name"`
 	Length int64  `json:"length"`
-	SHA256 string `json:"sha256"`
-	Rows   int64  `json:"rows"`
+	// Sums have SHA-256, too, if contents were compared: whoever has the certificate need not trust whoever has the copy.
+	account.Sums
+	Rows int64 `json:"rows"`
 	// Offsets are the exact sets; none for files that no job of Staunch wrote.
 	Offsets    []account.Offsets    `json:"offsets,omitempty"`
 	Insert     string               `json:"insert,omitempty"`
@@ -96,21 +97,27 @@ func newExporter(root, partition string) *exporter {
 
 // file takes one visible file in. c is nil for a file that an amend added.
 func (x *exporter) file(j *judge, c *certificate, f *account.File, at string, s seen) {
-	if x == nil || !strings.HasPrefix(at, x.dir+"/") {
+	if !x.has(at) {
 		return
 	}
 	e := x.entry(j, c, f, at)
 	if r := s.repair; r != nil {
-		e.Length, e.SHA256, e.Repaired = r.Length, r.SHA256, r.N
+		e.Length, e.Sums, e.Repaired = r.Length, r.Sums, r.N
+	}
+	if s.sums.Recorded() {
+		e.Sums = s.sums // what was read, and is what was recorded
 	}
 	x.Files = append(x.Files, e)
 	x.Rows += e.Rows
 	x.Bytes += e.Length
 }
 
+// has reports whether the file at this place belongs to the partition.
+func (x *exporter) has(at string) bool { return x != nil && strings.HasPrefix(at, x.dir+"/") }
+
 // lost takes in a file that is in neither place.
 func (x *exporter) lost(j *judge, c *certificate, f *account.File, at, accepted string) {
-	if x == nil || !strings.HasPrefix(at, x.dir+"/") {
+	if !x.has(at) {
 		return
 	}
 	e := x.entry(j, c, f, at)
@@ -119,7 +126,7 @@ func (x *exporter) lost(j *judge, c *certificate, f *account.File, at, accepted 
 }
 
 func (x *exporter) entry(j *judge, c *certificate, f *account.File, at string) ExportedFile {
-	e := ExportedFile{Name: strings.TrimPrefix(at, x.dir+"/"), Length: f.Length, SHA256: f.SHA256, Rows: f.Rows, Offsets: f.Offsets, Insert: f.Insert, by: j.rep}
+	e := ExportedFile{Name: strings.TrimPrefix(at, x.dir+"/"), Length: f.Length, Sums: f.Sums, Rows: f.Rows, Offsets: f.Offsets, Insert: f.Insert, by: j.rep}
 	job := x.jobs[j.rep]
 	if job == nil {
 		job = &ExportedJob{Certificates: []ExportedLink{}}

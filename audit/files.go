@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"path"
 	"slices"
@@ -48,7 +46,6 @@ type files struct {
 	root  string
 	opts  Options
 	buf   []byte
-	sum   hash.Hash
 	// exts are the extensions of the files that certificates name.
 	exts map[string]bool
 	// moved is where the table stood when files were written, if that was elsewhere.
@@ -190,7 +187,7 @@ func (x *files) either(e expected, final string) (at string, s seen, err error) 
 		if at == final {
 			s, err = x.look(e, final)
 		} else {
-			s.problem, err = x.compare(e.file, at)
+			s.sums, s.problem, err = x.compare(e.file, at)
 		}
 		if err != nil || s.problem == nil {
 			return at, s, err
@@ -256,99 +253,101 @@ func (x *files) lost(j *judge, c *certificate, f *account.File, final string) {
 
 // rowsOf is the number of a file's rows for a message.
 func rowsOf(f *account.File) string {
-	if f.SHA256 == "" {
+	if !f.Recorded() {
 		return "rows whose number is not recorded are"
 	}
 	return fmt.Sprintf("its %d rows are", f.Rows)
 }
 
-// compare holds the file at p against the certificate's f. The problem's place is filled in by the caller.
-func (x *files) compare(f *account.File, p string) (*Problem, error) {
-	unreadable := func(err error) (*Problem, error) {
+// compare holds the file at p against the certificate's f, and gives the checksums of what it read. The problem's place is filled in by the caller.
+func (x *files) compare(f *account.File, p string) (account.Sums, *Problem, error) {
+	none := account.Sums{}
+	unreadable := func(err error) (account.Sums, *Problem, error) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return &Problem{Kind: FileMissing, What: "the file was committed and is gone; it held " + strings.TrimPrefix(strings.TrimSuffix(rowsOf(f), " are"), "its "),
+			return none, &Problem{Kind: FileMissing, What: "the file was committed and is gone; it held " + strings.TrimPrefix(strings.TrimSuffix(rowsOf(f), " are"), "its "),
 				ToDo: "find out who removed or moved it, and bring it back from a copy"}, nil
 		}
 		if errors.Is(err, fs.ErrUnavailable) {
-			return nil, fmt.Errorf("read %s: %w", p, err)
+			return none, nil, fmt.Errorf("read %s: %w", p, err)
 		}
-		return &Problem{Kind: FileUnreadable, What: fmt.Sprintf("the file cannot be read: %v", err), ToDo: "make it readable for the one who audits, and audit again"}, nil
+		return none, &Problem{Kind: FileUnreadable, What: fmt.Sprintf("the file cannot be read: %v", err), ToDo: "make it readable for the one who audits, and audit again"}, nil
 	}
 	info, err := x.store.Stat(p)
 	switch {
 	case err != nil:
 		return unreadable(err)
 	case info.Dir || info.Symlink:
-		return &Problem{Kind: FileChanged, What: "something that is no plain file stands in the place of a committed file", ToDo: changedAdvice}, nil
+		return none, &Problem{Kind: FileChanged, What: "something that is no plain file stands in the place of a committed file", ToDo: changedAdvice}, nil
 	case info.Size != f.Length:
-		return &Problem{Kind: FileChanged, What: fmt.Sprintf("the file is %d bytes long, and was written with %d", info.Size, f.Length), ToDo: changedAdvice}, nil
+		return none, &Problem{Kind: FileChanged, What: fmt.Sprintf("the file is %d bytes long, and was written with %d", info.Size, f.Length), ToDo: changedAdvice}, nil
 	}
 	r, err := x.store.Open(p)
 	if err != nil {
 		return unreadable(err)
 	}
-	problem, err := x.content(f, r, p)
+	sums, problem, err := x.content(f, r, p)
 	if cerr := r.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return unreadable(err)
 	}
-	return problem, nil
+	return sums, problem, nil
 }
 
 const changedAdvice = "somebody changed or replaced the file after it was committed: bring it back from a copy"
 
 // content compares hash, rows and offsets.
-func (x *files) content(f *account.File, r fs.Reader, p string) (*Problem, error) {
-	recorded := f.SHA256 != "" // not by a version that recorded no files
+func (x *files) content(f *account.File, r fs.Reader, p string) (sums account.Sums, problem *Problem, err error) {
+	recorded := f.Recorded() // not by a version that recorded no files
 	if !x.opts.Fast && recorded {
-		sum, lines, err := x.hash(r, isLines(p))
-		switch {
+		var lines int64
+		sums, lines, err = x.hash(r, isLines(p), f.SHA256 != "" || x.export.has(p))
+		switch other := sums.Contradicts(f.Sums); {
 		case err != nil:
-			return nil, err
-		case sum != f.SHA256:
-			return &Problem{Kind: FileChanged, What: "the file has the right length, but its content is not what was written (another SHA-256)", ToDo: changedAdvice}, nil
+			return sums, nil, err
+		case other != "":
+			return sums, &Problem{Kind: FileChanged, What: "the file has the right length, but its content is not what was written (another " + other + ")", ToDo: changedAdvice}, nil
 		case isLines(p) && lines != f.Rows:
-			return &Problem{Kind: FileFooter, What: fmt.Sprintf("the file has %d lines, and its certificate says %d rows", lines, f.Rows), ToDo: doctored}, nil
+			return sums, &Problem{Kind: FileFooter, What: fmt.Sprintf("the file has %d lines, and its certificate says %d rows", lines, f.Rows), ToDo: doctored}, nil
 		}
 	}
 	if !isParquet(p) {
-		return nil, nil
+		return sums, nil, nil
 	}
 	foot, err := readFooter(r)
 	if err != nil {
 		if fault.ClassOf(err) != fault.Damage {
-			return nil, err
+			return sums, nil, err
 		}
-		return &Problem{Kind: FileFooter, What: "the file is no readable Parquet file: " + err.Error(), ToDo: changedAdvice}, nil
+		return sums, &Problem{Kind: FileFooter, What: "the file is no readable Parquet file: " + err.Error(), ToDo: changedAdvice}, nil
 	}
 	if what := foot.differs(f); recorded && what != "" {
-		return &Problem{Kind: FileFooter, What: "the file's own footer contradicts its certificate: " + what, ToDo: doctored}, nil
+		return sums, &Problem{Kind: FileFooter, What: "the file's own footer contradicts its certificate: " + what, ToDo: doctored}, nil
 	}
-	return nil, nil
+	return sums, nil, nil
 }
 
-// hash reads the file once: SHA-256 and, if count is set, line ends.
-func (x *files) hash(r fs.Reader, count bool) (sum string, lines int64, err error) {
+// hash reads the file once: its checksums, SHA-256 only if sha is set, and, if count is set, its line ends.
+func (x *files) hash(r fs.Reader, count, sha bool) (sums account.Sums, lines int64, err error) {
 	if x.buf == nil {
-		x.buf, x.sum = make([]byte, 1<<20), sha256.New()
+		x.buf = make([]byte, 1<<20)
 	}
-	x.sum.Reset()
+	summer := account.NewSummer(sha)
 	for {
 		n, err := r.Read(x.buf)
-		x.sum.Write(x.buf[:n])
+		summer.Write(x.buf[:n])
 		if count {
 			lines += int64(bytes.Count(x.buf[:n], []byte{'\n'}))
 		}
 		if err == io.EOF {
-			return hex.EncodeToString(x.sum.Sum(nil)), lines, nil
+			return summer.Sums(), lines, nil
 		}
 		if err != nil {
-			return "", 0, err
+			return sums, 0, err
 		}
 		if err := x.ctx.Err(); err != nil {
-			return "", 0, err
+			return sums, 0, err
 		}
 	}
 }

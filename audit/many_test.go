@@ -72,7 +72,7 @@ func (m *many) entry(n int64) []byte {
 	for i := range m.each {
 		o := from + int64(i)
 		f := m.name(c, i)
-		x.Files = append(x.Files, account.File{Insert: "1", Final: f, Pending: strings.Replace(f, "/t/", "/t/_DUMP_TEMPORARY/", 1) + ".pending", Length: int64(len(manyLine)), SHA256: hashOf(manyLine), Rows: 1,
+		x.Files = append(x.Files, account.File{Insert: "1", Final: f, Pending: strings.Replace(f, "/t/", "/t/_DUMP_TEMPORARY/", 1) + ".pending", Length: int64(len(manyLine)), Sums: account.SumsOf([]byte(manyLine)), Rows: 1,
 			Attempt: "1.0", Offsets: []account.Offsets{{Split: "e-0", Set: account.Set{Runs: []account.Run{{From: o, To: o + 1}}}}}})
 	}
 	x.Ranges = []account.Range{{Split: "e-0", Insert: "1", From: from, To: from + int64(m.each)}}

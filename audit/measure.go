@@ -15,9 +15,9 @@ import (
 // Measured is what a data file is by itself.
 type Measured struct {
 	Length int64
-	// SHA256 of its bytes in hexadecimal.
-	SHA256 string
-	Rows   int64
+	// Sums has both.
+	account.Sums
+	Rows int64
 	// Offsets are those of its footer; nil if it has none, as files of other programs.
 	Offsets []account.Offsets
 }
@@ -41,7 +41,7 @@ func Measure(ctx context.Context, store fs.FS, p string) (m Measured, err error)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	m.Length = r.Size()
 	x := &files{ctx: ctx, store: store}
-	if m.SHA256, m.Rows, err = x.hash(r, isLines(p)); err != nil {
+	if m.Sums, m.Rows, err = x.hash(r, isLines(p), true); err != nil {
 		return m, fmt.Errorf("read %s: %w", p, err)
 	}
 	if isLines(p) {

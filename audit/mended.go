@@ -29,6 +29,8 @@ func (j *judge) expect(c *certificate, f *account.File) expected {
 type seen struct {
 	repair  *commit.Repairing
 	problem *Problem
+	// sums of what was read, none if contents are not compared.
+	sums account.Sums
 }
 
 func (s seen) missing() bool { return s.problem != nil && s.problem.Kind == FileMissing }
@@ -47,8 +49,8 @@ func (x *files) look(e expected, final string) (seen, error) {
 	for i := range e.repairs {
 		r := &e.repairs[i]
 		f := *e.file
-		f.Length, f.SHA256, f.Rows = r.Length, r.SHA256, r.Rows
-		p, err := x.compare(&f, final)
+		f.Length, f.Sums, f.Rows = r.Length, r.Sums, r.Rows
+		sums, p, err := x.compare(&f, final)
 		if err != nil {
 			return seen{}, err
 		}
@@ -56,17 +58,17 @@ func (x *files) look(e expected, final string) (seen, error) {
 			p = &Problem{Kind: FileFooter, What: fmt.Sprintf("the replacement of entry %d has %d rows, and the lost file had %d", r.N, r.Rows, e.file.Rows), ToDo: doctored}
 		}
 		if p == nil {
-			return seen{repair: r}, nil
+			return seen{repair: r, sums: sums}, nil
 		}
 		if p.Kind == FileFooter { // it is this replacement
 			contradicts = p
 		}
 	}
-	p, err := x.compare(e.file, final)
+	sums, p, err := x.compare(e.file, final)
 	if err == nil && p != nil && p.Kind == FileChanged && contradicts != nil {
 		p = contradicts
 	}
-	return seen{problem: p}, err
+	return seen{problem: p, sums: sums}, err
 }
 
 // by names who did something and when.
@@ -129,7 +131,7 @@ func (j *judge) tellLost(c *certificate) {
 // repair checks a repair entry by itself; its file is judged with the certificate's.
 func (j *judge) repair(e *log.Entry, r *account.Repair) {
 	if j.past.mended.Removed[r.Final] > 0 {
-		j.replaced[r.Final] = append(j.replaced[r.Final], r.SHA256)
+		j.replaced[r.Final] = append(j.replaced[r.Final], r.XXH128)
 	}
 	stands := slices.ContainsFunc(j.line, func(c account.ChainEnd) bool { return c.Certificate == r.Certificate })
 	switch n := j.past.mended.Superseded[r.Certificate]; {
@@ -234,7 +236,7 @@ func (j *judge) added() error {
 			}
 			continue
 		}
-		p, err := j.files.compare(&f, at)
+		sums, p, err := j.files.compare(&f, at)
 		if err != nil {
 			return err
 		}
@@ -254,7 +256,7 @@ func (j *judge) added() error {
 			j.rep.problem(d)
 		}
 		j.counted[final] = true
-		j.files.export.file(j, nil, &f, at, seen{})
+		j.files.export.file(j, nil, &f, at, seen{sums: sums})
 		j.rep.Files++
 		j.rep.Bytes += f.Length
 		j.rep.Rows += f.Rows

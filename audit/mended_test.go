@@ -3,8 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -77,8 +75,7 @@ func (l *lake) replacement(h hole, content []byte) commit.Replacement {
 	p := filepath.Join(l.root, "_DUMP_TEMPORARY", account.RepairName(account.Job8(l.job), h.cert.Checkpoint, env.RandomHex(&envtest.Quick{}, 12), "json"))
 	l.must(os.MkdirAll(filepath.Dir(p), 0o777))
 	l.must(os.WriteFile(p, content, 0o666))
-	sum := sha256.Sum256(content)
-	return commit.Replacement{Staged: p, Length: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Rows: h.file.Rows}
+	return commit.Replacement{Staged: p, Length: int64(len(content)), Sums: account.SumsOf([]byte(content)), Rows: h.file.Rows}
 }
 
 // mend repairs h; change, if not nil, makes its order another one.
@@ -187,7 +184,7 @@ func TestRepairBegun(t *testing.T) {
 	rep := l.replacement(h, turned(h.rows))
 	_, hash := l.newest()
 	l.put(l.numbers()[len(l.numbers())-1]+1, account.KindRepair, l.body(account.Repair{LogID: l.owner.LogID, Job: l.job, Checkpoint: h.cert.Checkpoint, Certificate: hash, Final: h.file.Final,
-		Staged: rep.Staged, Length: rep.Length, SHA256: rep.SHA256, Rows: rep.Rows, Who: "operator", Time: time.Now()}))
+		Staged: rep.Staged, Length: rep.Length, Sums: rep.Sums, Rows: rep.Rows, Who: "operator", Time: time.Now()}))
 	r := l.audit(Options{})
 	if got := kinds(r); !slices.Equal(got, []Kind{FileLost}) || !strings.Contains(text(r), "operator ") || !strings.Contains(text(r), "run the repair again") {
 		t.Errorf("%v\n%s", got, text(r))
@@ -233,8 +230,7 @@ func (l *lake) amend(f account.File, name string) account.File {
 	b, err := os.ReadFile(f.Final)
 	l.must(err)
 	b = b[bytes.IndexByte(b, '\n')+1:]
-	sum := sha256.Sum256(b)
-	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Rows: f.Rows - 1}
+	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: int64(len(b)), Sums: account.SumsOf(b), Rows: f.Rows - 1}
 	l.must(os.Remove(f.Final))
 	l.must(os.WriteFile(a.Final, b, 0o666))
 	n := l.nextNumber()
@@ -300,8 +296,7 @@ func (l *lake) merge(name string, files ...account.File) account.File {
 		e.Removed = append(e.Removed, f.Final)
 	}
 	l.must(os.WriteFile(a.Final, all, 0o666))
-	sum := sha256.Sum256(all)
-	a.Length, a.SHA256 = int64(len(all)), hex.EncodeToString(sum[:])
+	a.Length, a.Sums = int64(len(all)), account.SumsOf(all)
 	e.Added = []account.File{a}
 	l.put(l.nextNumber(), account.KindAmend, l.body(e))
 	l.places = nil
@@ -342,8 +337,7 @@ func (l *lake) substitute(f, other account.File, change func([]byte) []byte, off
 	b, err := os.ReadFile(other.Final)
 	l.must(err)
 	b = change(b)
-	sum := sha256.Sum256(b)
-	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), "other.json"), Partition: f.Partition, Length: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Rows: other.Rows, Offsets: offsets}
+	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), "other.json"), Partition: f.Partition, Length: int64(len(b)), Sums: account.SumsOf(b), Rows: other.Rows, Offsets: offsets}
 	l.must(os.Remove(f.Final))
 	l.must(os.WriteFile(a.Final, b, 0o666))
 	l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{f.Final}, Added: []account.File{a}, Who: "operator", Why: "x"}))
@@ -359,7 +353,7 @@ func TestAmendOfALoss(t *testing.T) {
 			_, hash := l.newest()
 			rep := l.replacement(h, h.rows)
 			l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: rep.Staged, Length: rep.Length,
-				SHA256: rep.SHA256, Rows: rep.Rows}))
+				Sums: rep.Sums, Rows: rep.Rows}))
 		}
 		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{h.file.Final}, RowsRemoved: h.file.Rows, Who: "operator", Why: "x"}))
 		if r := l.audit(Options{}); len(r.Jobs[0].Losses) != 1 || r.Jobs[0].Losses[0].Path != h.file.Final {
@@ -410,8 +404,7 @@ var mended = []damage{
 		content := h.rows[bytes.IndexByte(h.rows, '\n')+1:]
 		l.mend(h, func(r *commit.Replacement) {
 			l.must(os.WriteFile(r.Staged, content, 0o666))
-			sum := sha256.Sum256(content)
-			r.Length, r.SHA256, r.Rows = int64(len(content)), hex.EncodeToString(sum[:]), h.file.Rows-1
+			r.Length, r.Sums, r.Rows = int64(len(content)), account.SumsOf([]byte(content)), h.file.Rows-1
 		})
 		l.at(h.file.Final)
 	}, want: []Kind{FileFooter}, fast: []Kind{FileFooter}, says: "the lost file had"},
@@ -486,7 +479,7 @@ var mended = []damage{
 		l.must(err)
 		a := account.Amend{Removed: []string{f.Final, g.Final}, Who: "operator", Why: "x"}
 		for _, name := range []string{"a.json", "b.json"} {
-			x := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: f.Length, SHA256: f.SHA256, Rows: f.Rows}
+			x := account.File{Final: filepath.Join(filepath.Dir(f.Final), name), Partition: f.Partition, Length: f.Length, Sums: f.Sums, Rows: f.Rows}
 			l.must(os.WriteFile(x.Final, b, 0o666))
 			a.Added = append(a.Added, x)
 		}

@@ -96,16 +96,16 @@ func (j *judge) doubt(n int64, a *account.Amend) {
 	count, known := map[string]int{}, true
 	for _, p := range a.Removed {
 		f, ok := j.left[p]
-		known = known && ok && f.SHA256 != "" // not of a version that recorded no files
+		known = known && ok && f.Recorded() // not of a version that recorded no files
 		removed = append(removed, f)
-		count[f.SHA256]--
+		count[f.XXH128]--
 		for _, sum := range j.replaced[p] {
 			count[sum]--
 		}
 	}
 	for i := range a.Added {
 		f := &a.Added[i]
-		count[f.SHA256]++
+		count[f.XXH128]++
 		delete(j.doubts, f.Final)
 		delete(j.fresh, f.Final)
 		if j.past.mended.Removed[f.Final] > 0 {
@@ -113,7 +113,7 @@ func (j *judge) doubt(n int64, a *account.Amend) {
 		}
 	}
 	for i := range a.Added {
-		if f := &a.Added[i]; len(a.Removed) > 0 && count[f.SHA256] > 0 && f.Length > 0 {
+		if f := &a.Added[i]; len(a.Removed) > 0 && count[f.XXH128] > 0 && f.Length > 0 {
 			j.fresh[f.Final] = n
 		}
 	}
@@ -143,7 +143,7 @@ func (t *table) doubles() error {
 	for _, l := range t.logs {
 		for final, n := range l.judge.fresh {
 			if f, ok := l.judge.past.mended.Added[final]; ok && l.judge.counted[final] {
-				fresh[f.SHA256] = append(fresh[f.SHA256], visible{job: l, final: final, by: n})
+				fresh[f.XXH128] = append(fresh[f.XXH128], visible{job: l, final: final, by: n})
 			}
 		}
 	}
@@ -166,12 +166,12 @@ func (t *table) doubles() error {
 		m := &past.mended
 		for final, f := range m.Added {
 			if l.judge.counted[final] {
-				see(f.SHA256, visible{job: l, final: final})
+				see(f.XXH128, visible{job: l, final: final})
 			}
 		}
 		for r := range m.Each {
 			if m.Removed[r.Final] == 0 && !past.superseded(r.Certificate) {
-				see(r.SHA256, visible{job: l, final: r.Final, by: r.N, certified: true})
+				see(r.XXH128, visible{job: l, final: r.Final, by: r.N, certified: true})
 			}
 		}
 		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
@@ -181,7 +181,7 @@ func (t *table) doubles() error {
 			}
 			for i := range c.Files {
 				if f := &c.Files[i]; m.Removed[f.Final] == 0 {
-					see(f.SHA256, visible{job: l, final: f.Final, by: it.entry.N, certified: true})
+					see(f.XXH128, visible{job: l, final: f.Final, by: it.entry.N, certified: true})
 				}
 			}
 		}}

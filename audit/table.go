@@ -256,20 +256,20 @@ func (l *jobLog) later(named names, x *files) (changed bool, err error) {
 
 // copies reads the logs once more, for the originals of foreign files.
 func (t *table) copies(w *walker) error {
-	bySHA := map[string]*foreign{}
+	bySum := map[string]*foreign{}
 	for _, f := range w.foreign {
-		if f.sha != "" {
-			bySHA[f.sha] = f
+		if f.sums.XXH128 != "" {
+			bySum[f.sums.XXH128] = f
 		}
 	}
-	if len(bySHA) == 0 {
+	if len(bySum) == 0 {
 		return nil
 	}
 	for _, l := range t.logs {
 		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
 			var c account.Certificate
 			if it.entry != nil && it.entry.Kind == account.KindCertificate && json.Unmarshal(it.entry.Body, &c) == nil {
-				w.copies(&c, bySHA)
+				w.copies(&c, bySum)
 			}
 		}}
 		if err := h.read(); err != nil {

@@ -107,7 +107,7 @@ func MeasureOld(ctx context.Context, store fs.FS, p string, lines bool) (m Measu
 	m.Length, m.Rows = r.Size(), -1
 	count := isLines(p) || lines && !isParquet(p)
 	var n int64
-	if m.SHA256, n, err = x.hash(r, count); err != nil {
+	if m.Sums, n, err = x.hash(r, count, true); err != nil {
 		return m, fmt.Errorf("read %s: %w", p, err)
 	}
 	foot, err := readFooter(r)

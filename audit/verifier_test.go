@@ -3,10 +3,16 @@ package audit
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"staunch/account"
 )
 
 // needPython is set with the tag peer: then a machine without Python is a failure.
@@ -99,6 +105,55 @@ func (l *lake) agree(r *Report) {
 			if x := o.Splits[min(k, len(o.Splits)-1)]; s.Split != x.Split || s.From != x.From || s.To != x.To || r.Verdict != Wrong && s.Rows != x.Rows {
 				l.t.Errorf("the verifier has %+v, the audit %+v", s, x)
 			}
+		}
+	}
+}
+
+// TestXXH128 holds the verifier's own XXH128 against the library's, at all lengths where its ways part.
+func TestXXH128(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if needPython {
+			t.Fatal("python3 is missing: install it")
+		}
+		return
+	}
+	all := make([]byte, 70000)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range all {
+		all[i] = byte(r.Uint32())
+	}
+	p := filepath.Join(t.TempDir(), "bytes")
+	if err := os.WriteFile(p, all, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const script = `
+import sys
+sys.path.insert(0, sys.argv[1])
+import xxh128
+b = open(sys.argv[2], 'rb').read()
+for n in list(range(300)) + [1023, 1024, 1025, 1087, 1088, 1089, 2048, 2049, 3000, len(b)]:
+    h = xxh128.Hasher()
+    for at in range(0, n, 701):
+        h.update(b[at:min(at + 701, n)])
+    print(n, h.hexdigest())
+`
+	out, err := exec.Command(python, "-c", script, filepath.Dir(verifier), p).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != 310 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		var n int
+		var sum string
+		if _, err := fmt.Sscan(line, &n, &sum); err != nil {
+			t.Fatal(err)
+		}
+		if want := account.SumsOf(all[:n]).XXH128; sum != want {
+			t.Errorf("%d bytes: the verifier has %s, the library %s", n, sum, want)
 		}
 	}
 }

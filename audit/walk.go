@@ -16,7 +16,7 @@ type foreign struct {
 	path    string
 	size    int64
 	plain   bool
-	sha     string
+	sums    account.Sums
 	offsets []account.Offsets
 	// copyOf is the committed file that has the same content.
 	copyOf string
@@ -102,7 +102,7 @@ func (w *walker) describe() error {
 			}
 		}
 		if !w.files.opts.Fast && err == nil {
-			f.sha, _, err = w.files.hash(r, false)
+			f.sums, _, err = w.files.hash(r, false, false)
 		}
 		if err = errors.Join(err, r.Close()); err != nil && (errors.Is(err, fs.ErrUnavailable) || w.files.ctx.Err() != nil) {
 			return fmt.Errorf("read %s: %w", f.path, err)
@@ -112,9 +112,9 @@ func (w *walker) describe() error {
 }
 
 // copies compares the certificate's files with the foreign ones.
-func (w *walker) copies(c *account.Certificate, bySHA map[string]*foreign) {
+func (w *walker) copies(c *account.Certificate, bySum map[string]*foreign) {
 	for i := range c.Files {
-		if f := bySHA[c.Files[i].SHA256]; f != nil && f.size == c.Files[i].Length {
+		if f := bySum[c.Files[i].XXH128]; f != nil && f.size == c.Files[i].Length {
 			f.copyOf = c.Files[i].Final
 			f.offsets = c.Files[i].Offsets
 		}

@@ -126,7 +126,7 @@ func (t *Table) mixed(newer []account.ChainEnd) ([]Amended, error) {
 				finals[f.Final] = true
 			} else if some {
 				both[f.Final] = true
-				there = there || m.Added[f.Final].SHA256 == f.SHA256
+				there = there || m.Added[f.Final].Sums == f.Sums
 			}
 		}
 		if there {

@@ -54,9 +54,8 @@ type Replacement struct {
 	// Staged is its absolute path, see account.RepairName.
 	Staged string
 	Length int64
-	// SHA256 of its bytes in hexadecimal.
-	SHA256 string
-	Rows   int64
+	account.Sums
+	Rows int64
 }
 
 // ErrNothingToRepair: a rewind or an amend took the file out of the table's chain. Nothing was placed, or it was taken away again.
@@ -275,7 +274,7 @@ func (r *Repairer) Repair(f LostFile, rep Replacement, by Order) (RepairOutcome,
 	}
 	failpoint.Hit(failpoint.RepairStaged)
 	x := Repairing{Repair: account.Repair{LogID: f.Certificate.LogID, Job: r.t.owner.Job, Checkpoint: f.Certificate.Checkpoint,
-		Certificate: f.Certificate.Hash, Final: f.Final, Staged: rep.Staged, Length: rep.Length, SHA256: rep.SHA256, Rows: rep.Rows,
+		Certificate: f.Certificate.Hash, Final: f.Final, Staged: rep.Staged, Length: rep.Length, Sums: rep.Sums, Rows: rep.Rows,
 		Who: by.Who, Host: by.Host, Why: by.Why, Time: r.t.env.Now().UTC()}}
 	if r.t.variant.RepairNoEntry {
 		return r.place(f, x)

@@ -119,7 +119,7 @@ func (r *repaired) stage(content string) Replacement {
 	r.n++
 	p := "/t/_DUMP_TEMPORARY/" + account.RepairName(account.Job8("j"), 2, fmt.Sprintf("%024x", r.n), "json")
 	write(r.t, r.job, p, content)
-	return Replacement{Staged: p, Length: int64(len(content)), SHA256: "s", Rows: 1}
+	return Replacement{Staged: p, Length: int64(len(content)), Sums: account.Sums{XXH128: "s"}, Rows: 1}
 }
 
 // holds is what stands in the lost file's place.

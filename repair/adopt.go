@@ -52,11 +52,11 @@ const (
 	adoptedMost = 200_000
 )
 
-// Adopt lists every file that readers of the table see and no log names, with length and SHA-256, in amend entries that take nothing out. Their rows
+// Adopt lists every file that readers of the table see and no log names, with length and checksums, in amend entries that take nothing out. Their rows
 // stay unproven, since nobody knows where they came from; from then on it is proven that they stay as they are. Files that may hold rows of the job
 // twice (copies of its files, files with a name or offsets of Staunch's) and links are refused, all before anything is written.
 func Adopt(ctx context.Context, e env.Env, store fs.FS, root string, w Adoption, log *slog.Logger) (*Adopted, error) {
-	a := &adopter{ctx: ctx, env: e, store: store, root: path.Clean(root), w: &w, bySHA: map[string]string{}}
+	a := &adopter{ctx: ctx, env: e, store: store, root: path.Clean(root), w: &w, bySum: map[string]string{}}
 	if strings.TrimSpace(w.Why) == "" {
 		return nil, fault.Userf("a reason is needed: every audit shows it")
 	}
@@ -114,7 +114,7 @@ type adopter struct {
 	name  string // of the job
 	jobs  []string
 	files []account.File
-	bySHA map[string]string
+	bySum map[string]string
 	lines bool // the table's own files are lines of JSON
 	// first is when the oldest certificate of the table's logs was written.
 	first time.Time
@@ -197,7 +197,7 @@ func (a *adopter) measureAll(list []audit.Unnamed, out *Adopted) error {
 		if m.Length != u.Size {
 			return fault.Userf("%s changed while it was adopted: %d bytes, then %d", u.Path, u.Size, m.Length).WithHint("end what still writes to the table, and run it again")
 		}
-		f := account.File{Final: u.Path, Length: m.Length, SHA256: m.SHA256, Rows: max(0, m.Rows)}
+		f := account.File{Final: u.Path, Length: m.Length, Sums: m.Sums, Rows: max(0, m.Rows)}
 		if d := path.Dir(u.Path); d != a.root {
 			f.Partition = strings.TrimPrefix(d, a.root+"/")
 		}
@@ -209,7 +209,7 @@ func (a *adopter) measureAll(list []audit.Unnamed, out *Adopted) error {
 		out.Bytes += f.Length
 		a.files = append(a.files, f)
 		if f.Length > 0 {
-			a.bySHA[f.SHA256] = f.Final
+			a.bySum[f.XXH128] = f.Final
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func (a *adopter) twice(p, why string) error {
 // noCopies refuses files that are copies of those that the logs name.
 func (a *adopter) noCopies() error {
 	return originals(a.env, a.store, a.root, a.jobs, func(final, sum string) error {
-		if p := a.bySHA[sum]; p != "" {
+		if p := a.bySum[sum]; p != "" {
 			return a.twice(p, "it is a copy of "+final)
 		}
 		return nil

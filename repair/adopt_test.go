@@ -2,8 +2,6 @@ package repair
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,8 +81,7 @@ func (o *old) next() account.File {
 	o.id++
 	text := fmt.Sprintf("{\"id\":%d}\n{\"id\":%d}\n", 100+from, 101+from)
 	name := account.FileName{Job8: account.Job8("orders"), Checkpoint: o.id, Epoch: 1, Rand: fmt.Sprintf("%024x", o.id), Ext: "json"}.String()
-	sum := sha256.Sum256([]byte(text))
-	f := account.File{Final: filepath.Join(o.root, "dt=2026-01-02", name), Partition: "dt=2026-01-02", Length: int64(len(text)), SHA256: hex.EncodeToString(sum[:]), Rows: 2, Attempt: "1.0",
+	f := account.File{Final: filepath.Join(o.root, "dt=2026-01-02", name), Partition: "dt=2026-01-02", Length: int64(len(text)), Sums: account.SumsOf([]byte(text)), Rows: 2, Attempt: "1.0",
 		Insert: "1", Offsets: []account.Offsets{{Split: "e-0", Set: account.Set{Runs: []account.Run{{From: from, To: from + 2}}}}}}
 	f.Pending = o.write(fmt.Sprintf("_DUMP_TEMPORARY/cp-%d/task-0/%s.pending", o.id, name), text)
 	return f

@@ -51,7 +51,7 @@ type Part struct {
 	Path   string `json:"path"`
 	Rows   int64  `json:"rows"`
 	Length int64  `json:"length"`
-	SHA256 string `json:"sha256,omitempty"`
+	account.Sums
 }
 
 // Amend records a rewrite in the table's log, so that audits expect the added files instead of the removed ones. It changes no file. What would leave
@@ -262,7 +262,7 @@ func (a *amender) measure(p string) (account.File, error) {
 			return account.File{}, err
 		}
 	}
-	f := account.File{Final: p, Length: m.Length, SHA256: m.SHA256, Rows: m.Rows, Offsets: m.Offsets}
+	f := account.File{Final: p, Length: m.Length, Sums: m.Sums, Rows: m.Rows, Offsets: m.Offsets}
 	if d := path.Dir(p); d != a.root {
 		f.Partition = strings.TrimPrefix(d, a.root+"/")
 	}
@@ -298,7 +298,7 @@ func (a *amender) objects(p string) (err error) {
 func before(m *commit.Mended, a *account.Amend) int64 {
 	for _, x := range m.Amends {
 		if slices.Equal(x.Removed, a.Removed) && slices.EqualFunc(x.Added, a.Added, func(f, g account.File) bool {
-			return f.Final == g.Final && f.Length == g.Length && f.SHA256 == g.SHA256
+			return f.Final == g.Final && f.Length == g.Length && f.Sums == g.Sums
 		}) {
 			return x.N
 		}
@@ -344,7 +344,7 @@ func (a *amender) may(m *commit.Mended, entry *account.Amend, out *Rewritten) er
 		if x := a.found[f.Final]; x != nil && !slices.Contains(entry.Removed, f.Final) {
 			return fault.Userf("%s stands in the table's log already (checkpoint %d, job '%s')", f.Final, x.checkpoint, x.job).WithHint("if it was rewritten, name it with --removed too")
 		}
-		out.Added = append(out.Added, Part{Path: f.Final, Rows: f.Rows, Length: f.Length, SHA256: f.SHA256})
+		out.Added = append(out.Added, Part{Path: f.Final, Rows: f.Rows, Length: f.Length, Sums: f.Sums})
 	}
 	if err := a.surplus(entry); err != nil {
 		return err
@@ -383,7 +383,7 @@ func (a *amender) whole(m *commit.Mended, x *named) error {
 func (a *amender) surplus(entry *account.Amend) error {
 	var removed []account.File
 	for _, p := range entry.Removed {
-		if removed = append(removed, a.found[p].File); a.found[p].SHA256 == "" {
+		if removed = append(removed, a.found[p].File); !a.found[p].Recorded() {
 			return nil // a version that recorded no files wrote it
 		}
 	}
@@ -399,8 +399,8 @@ func (a *amender) noCopies(added []account.File) error {
 	count, sums := map[string]int{}, map[string]string{}
 	for i := range added {
 		if f := &added[i]; f.Length > 0 {
-			count[f.SHA256]++
-			sums[f.SHA256] = f.Final
+			count[f.XXH128]++
+			sums[f.XXH128] = f.Final
 		}
 	}
 	removed := map[string]bool{}
@@ -428,19 +428,19 @@ func (a *amender) noCopies(added []account.File) error {
 	}
 	for i := range added {
 		f := &added[i]
-		switch o := of[f.SHA256]; {
-		case count[f.SHA256] <= 0: // one of the removed files under another name, or an empty one
+		switch o := of[f.XXH128]; {
+		case count[f.XXH128] <= 0: // one of the removed files under another name, or an empty one
 		case o.old:
 			return fault.Userf("%s is a copy of %s, which is not among the removed files: its rows would be there twice", f.Final, o.final).
 				WithHint("name the file that has the removed ones' rows, and move the copy out of the table")
-		case sums[f.SHA256] != f.Final:
-			return fault.Userf("%s is a copy of %s: its rows would be there twice", f.Final, sums[f.SHA256]).WithHint("move one of them out of the table")
+		case sums[f.XXH128] != f.Final:
+			return fault.Userf("%s is a copy of %s: its rows would be there twice", f.Final, sums[f.XXH128]).WithHint("move one of them out of the table")
 		}
 	}
 	return nil
 }
 
-// originals visits all files that the logs name, with the SHA-256 of each: of certificates, of repairs and of amends.
+// originals visits all files that the logs name, with the XXH128 of each: of certificates, of repairs and of amends.
 func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(final, sum string) error) error {
 	for _, job := range jobs {
 		m, err := commit.ReadMended(e, store, root, job)
@@ -448,18 +448,18 @@ func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(fi
 			return err
 		}
 		for _, f := range m.Added {
-			if err := visit(f.Final, f.SHA256); err != nil {
+			if err := visit(f.Final, f.XXH128); err != nil {
 				return err
 			}
 		}
 		for r := range m.Each {
-			if err := visit(r.Final, r.SHA256); err != nil {
+			if err := visit(r.Final, r.XXH128); err != nil {
 				return err
 			}
 		}
 		_, err = commit.History(e, store, root, job, func(c *commit.Recorded) error {
 			for i := range c.Files {
-				if err := visit(c.Files[i].Final, c.Files[i].SHA256); err != nil {
+				if err := visit(c.Files[i].Final, c.Files[i].XXH128); err != nil {
 					return err
 				}
 			}
@@ -488,7 +488,7 @@ func (r *Rewritten) Text(w io.Writer) error {
 		t.line("  removed  %s: %d rows, %d bytes", p.Path, p.Rows, p.Length)
 	}
 	for _, p := range r.Added {
-		t.line("  added    %s: %d rows, %d bytes, SHA-256 %.12s...", p.Path, p.Rows, p.Length, p.SHA256)
+		t.line("  added    %s: %d rows, %d bytes, XXH128 %.12s...", p.Path, p.Rows, p.Length, p.XXH128)
 	}
 	t.line("  rows that went on purpose: %d", r.RowsRemoved)
 	return t.err

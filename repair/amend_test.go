@@ -126,8 +126,8 @@ func TestAmendSurplus(t *testing.T) {
 		e := account.Amend{Added: c.added}
 		for i, r := range c.removed {
 			p := string(rune('a' + i))
-			r.SHA256, e.Removed, a.found[p] = "x", append(e.Removed, p), &named{File: r}
-			a.found[p].SHA256 = "x"
+			r.XXH128, e.Removed, a.found[p] = "x", append(e.Removed, p), &named{File: r}
+			a.found[p].XXH128 = "x"
 		}
 		if err := a.surplus(&e); (err != nil) != (c.want != "") {
 			t.Error(err)
@@ -159,7 +159,7 @@ func TestAmendOfALoss(t *testing.T) {
 	lost, err := r.Lost()
 	o.must(err)
 	name := account.RepairName(account.Job8("orders"), o.id, strings.Repeat("a", 24), "json")
-	rep := commit.Replacement{Staged: o.write("_DUMP_TEMPORARY/"+name, text), Length: f.Length, SHA256: f.SHA256, Rows: f.Rows}
+	rep := commit.Replacement{Staged: o.write("_DUMP_TEMPORARY/"+name, text), Length: f.Length, Sums: f.Sums, Rows: f.Rows}
 	_, err = r.Repair(lost[0], rep, commit.Order{Who: "operator"})
 	o.must(err)
 	o.must(os.Rename(f.Final, rep.Staged)) // as if it had been killed before it moved it
@@ -185,7 +185,7 @@ func TestAdoptCopyOfReplacement(t *testing.T) {
 	p := o.write("_DUMP_TEMPORARY/"+name, text)
 	m, err := audit.Measure(context.Background(), local.New(), p)
 	o.must(err)
-	_, err = r.Repair(list[0], commit.Replacement{Staged: p, Length: m.Length, SHA256: m.SHA256, Rows: m.Rows}, commit.Order{Who: "operator"})
+	_, err = r.Repair(list[0], commit.Replacement{Staged: p, Length: m.Length, Sums: m.Sums, Rows: m.Rows}, commit.Order{Who: "operator"})
 	o.must(err)
 	o.write("dt=2026-01-02/copy.json", text)
 	_, err = Adopt(context.Background(), &env.Real{}, local.New(), o.root, Adoption{Why: "x"}, slog.New(slog.DiscardHandler))

@@ -282,8 +282,8 @@ func (p *pass) finish(f *lostFile) error {
 	if what := differs(got, &f.File); what != "" {
 		return p.passing(f, fault.New(fault.Bug, "the replacement %s %s: it is not used", got.Pending, what))
 	}
-	f.out.SHA256 = got.SHA256
-	out, err := p.commit.Repair(f.LostFile, commit.Replacement{Staged: got.Pending, Length: got.Length, SHA256: got.SHA256, Rows: got.Rows},
+	f.out.Sums = got.Sums
+	out, err := p.commit.Repair(f.LostFile, commit.Replacement{Staged: got.Pending, Length: got.Length, Sums: got.Sums, Rows: got.Rows},
 		commit.Order{Who: p.order.Who, Host: p.order.Host, Why: p.order.Why})
 	if errors.Is(err, commit.ErrNothingToRepair) {
 		f.out.State, f.out.Reason = OutOfChain, err.Error()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"staunch/account"
 	"staunch/commit"
 	"staunch/connector"
 	"staunch/dataflow"
@@ -151,7 +152,7 @@ func (r *repairer) finish(f *lostFile) (done bool, err error) {
 	f.placed(out, Finished)
 	for _, x := range f.Repairs {
 		if x.N == out.Entry {
-			f.out.SHA256, f.out.Staged = x.SHA256, x.Staged
+			f.out.Sums, f.out.Staged = x.Sums, x.Staged
 		}
 	}
 	return true, nil
@@ -176,9 +177,9 @@ func (f *lostFile) placed(out commit.RepairOutcome, by State) {
 	case commit.RepairPlaced:
 		f.out.State = by
 	case commit.RepairedBefore:
-		f.out.State, f.out.SHA256, f.out.Staged = RepairedBefore, "", ""
+		f.out.State, f.out.Sums, f.out.Staged = RepairedBefore, account.Sums{}, ""
 	default:
-		f.out.State, f.out.SHA256, f.out.Staged, f.out.Length = CameBack, "", "", 0
+		f.out.State, f.out.Sums, f.out.Staged, f.out.Length = CameBack, account.Sums{}, "", 0
 	}
 }
 

@@ -49,7 +49,7 @@ func TestRepairBeforeTheJobGoesOn(t *testing.T) {
 			}
 			r = b.repair(format, repair.Order{Who: "anna", Why: "a script took them"})
 			want(t, r, 2, repair.Repaired)
-			if r.Open() != 0 || !r.Waiting || r.Files[0].SHA256 == "" || r.Files[0].Entry == 0 {
+			if r.Open() != 0 || !r.Waiting || !r.Files[0].Recorded() || r.Files[0].Entry == 0 {
 				t.Errorf("%+v", r.Files[0])
 			}
 			want(t, b.repair(format, repair.Order{}), 0, repair.Repaired)

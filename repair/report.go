@@ -53,10 +53,10 @@ type File struct {
 	Accepted bool  `json:"accepted,omitempty"`
 	Done     bool  `json:"done"`
 	State    State `json:"state"`
-	// Entry is the number of the repair entry in the table's log. Length and SHA256 are the replacement's.
-	Entry  int64  `json:"entry,omitempty"`
-	Length int64  `json:"length,omitempty"`
-	SHA256 string `json:"sha256,omitempty"`
+	// Entry is the number of the repair entry in the table's log. Length and Sums are the replacement's.
+	Entry  int64 `json:"entry,omitempty"`
+	Length int64 `json:"length,omitempty"`
+	account.Sums
 	Staged string `json:"staged,omitempty"`
 	// Reason says why it was refused or failed, Hint what to do. Missing are the offsets without which it cannot be exact.
 	Reason  string    `json:"reason,omitempty"`
@@ -166,10 +166,10 @@ func (t *text) file(f *File) {
 		t.line("          %s offsets %s", o.Split, account.Shorten(o.Set))
 	}
 	switch {
-	case f.Length > 0 && f.SHA256 == "":
+	case f.Length > 0 && !f.Recorded():
 		t.line("    in its place: %d rows, %d bytes, entry %d of the table's log", f.Rows, f.Length, f.Entry)
 	case f.Length > 0:
-		t.line("    written: %d rows, %d bytes, SHA-256 %.12s..., entry %d of the table's log", f.Rows, f.Length, f.SHA256, f.Entry)
+		t.line("    written: %d rows, %d bytes, XXH128 %.12s..., entry %d of the table's log", f.Rows, f.Length, f.XXH128, f.Entry)
 	}
 	if f.Reason != "" {
 		t.line("    why: %s", strings.ReplaceAll(f.Reason, "\n", "\n         "))

@@ -147,8 +147,8 @@ func certificateText(c *commit.Certified) string {
 			fmt.Fprintf(&b, "and %d files more\n", len(c.Files)-shown)
 			break
 		}
-		fmt.Fprintf(&b, "%-8s %s/...%s  %s rows, %s bytes, sha-256 %.12s...\n", c.Done.Verdicts[i], f.Partition, tail(filepath.Base(f.Final), 30), count(f.Rows),
-			count(f.Length), f.SHA256)
+		fmt.Fprintf(&b, "%-8s %s/...%s  %s rows, %s bytes, xxh128 %.12s...\n", c.Done.Verdicts[i], f.Partition, tail(filepath.Base(f.Final), 30), count(f.Rows),
+			count(f.Length), f.XXH128)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

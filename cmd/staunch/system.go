@@ -36,7 +36,7 @@ var (
 
 	filesColumns = []connector.Column{{Name: "job", Type: text}, {Name: "table_path", Type: text}, {Name: "checkpoint_id", Type: number}, {Name: "epoch", Type: number},
 		{Name: "task", Type: number}, {Name: "folder", Type: text}, {Name: "path", Type: text}, {Name: "pending", Type: text}, {Name: "bytes", Type: number},
-		{Name: "row_count", Type: number}, {Name: "sha256", Type: text}, {Name: "verdict", Type: text}, {Name: "completed", Type: instant}, {Name: "done", Type: instant},
+		{Name: "row_count", Type: number}, {Name: "xxh128", Type: text}, {Name: "sha256", Type: text}, {Name: "verdict", Type: text}, {Name: "completed", Type: instant}, {Name: "done", Type: instant},
 		{Name: "state", Type: text}, {Name: "accepted", Type: truth}, {Name: "offsets", Type: text}}
 
 	accountsColumns = []connector.Column{{Name: "job", Type: text}, {Name: "table_path", Type: text}, {Name: "checkpoint_id", Type: number}, {Name: "completed", Type: instant},
@@ -186,7 +186,7 @@ func readFilesTable(o story.Options, _ func(string), wanted func(string) bool, y
 					offsets += fmt.Sprintf("%s: %s; ", x.Split, x.Set)
 				}
 			}
-			return yield(rows.Row{f.Job, f.Table, int64(f.Checkpoint), int64(f.Epoch), f.Task, optional(f.Partition), f.Final, f.Pending, f.Length, f.Rows, optional(a.SHA256),
+			return yield(rows.Row{f.Job, f.Table, int64(f.Checkpoint), int64(f.Epoch), f.Task, optional(f.Partition), f.Final, f.Pending, f.Length, f.Rows, optional(a.XXH128), optional(a.SHA256),
 				optional(string(f.Verdict)), f.Promised, f.Done, string(f.State), f.Accepted, optional(offsets)})
 		})
 		if err != nil {

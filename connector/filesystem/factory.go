@@ -37,6 +37,8 @@ type sink struct {
 	cleanup bool
 	// ttl is the age at which somebody else removes files that are not visible yet; 0: nobody does.
 	ttl time.Duration
+	// sha256: files are certified by SHA-256, too.
+	sha256 bool
 	// schema is the table's columns and partition keys as JSON, for the footers.
 	schema string
 	commit *partitionCommit
@@ -116,6 +118,11 @@ func (s *sink) bind(t connector.Table, v config.Values) (err error) {
 	if s.ttl, err = own.Duration(keyTTL); err != nil {
 		return err
 	}
+	checksum, err := own.Enum(keyChecksum)
+	if err != nil {
+		return err
+	}
+	s.sha256 = checksum == checksumSHA256
 	s.layout = layout{defaultName: v.String(keyDefaultName), epochDay: style == dateEpochDay, zone: t.Zone}
 	if err := s.layout.keysOf(t); err != nil {
 		return err

@@ -1,9 +1,6 @@
 package filesystem
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"hash"
 	"time"
 
 	"staunch/account"
@@ -28,7 +25,7 @@ type file struct {
 	rows                 int64
 	sets                 []splitSet
 	buf                  []byte
-	sum                  hash.Hash
+	sum                  *account.Summer
 	length               int64
 	name, pending, final string
 	// id is the checkpoint in the names.
@@ -160,7 +157,7 @@ func (f *file) memory() int64 {
 
 // committable describes the finished file.
 func (f *file) committable() *account.File {
-	c := &account.File{Pending: f.pending, Final: f.final, Partition: f.p.folder, Length: f.length, SHA256: hex.EncodeToString(f.sum.Sum(nil)),
+	c := &account.File{Pending: f.pending, Final: f.final, Partition: f.p.folder, Length: f.length, Sums: f.sum.Sums(),
 		Rows: f.rows, Attempt: f.w.attempt}
 	if len(f.p.values) > 0 {
 		c.PartitionValues = f.p.values
@@ -170,5 +167,3 @@ func (f *file) committable() *account.File {
 	}
 	return c
 }
-
-func newSum() hash.Hash { return sha256.New() }

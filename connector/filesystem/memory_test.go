@@ -356,7 +356,7 @@ func tableOf(store fs.Resolver, keys []connector.Column, more ...string) connect
 	raw := map[string]string{"connector": "filesystem", "path": "/data/lake", "format": "rows"}
 	staunch := map[string]string{}
 	for i := 0; i+1 < len(more); i += 2 {
-		if more[i] == keyDateStyle || more[i] == keyCleanup {
+		if slices.ContainsFunc(StaunchOptions, func(o config.Option) bool { return o.Key == more[i] }) {
 			staunch[more[i]] = more[i+1]
 		} else {
 			raw[more[i]] = more[i+1]

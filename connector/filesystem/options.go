@@ -35,6 +35,7 @@ const (
 	keyDateStyle = "partition.date-style"
 	keyCleanup   = "temporary-cleanup"
 	keyTTL       = "temporary-ttl"
+	keyChecksum  = "checksum"
 )
 
 const (
@@ -45,6 +46,8 @@ const (
 	dateEpochDay         = "epoch-day"
 	cleanupNever         = "never"
 	cleanupBeforeWrite   = "before-write"
+	checksumXXH128       = "xxh128"
+	checksumSHA256       = "sha256"
 )
 
 // options are the connector's own; those of the format are added to them.
@@ -101,6 +104,9 @@ var StaunchOptions = []config.Option{
 	{Key: keyTTL, Type: config.TypeDuration, Default: "0 ms",
 		Doc: "The age at which a cleaner outside of this job, a TTL of the store for one, removes files below the table that nobody has used since. 0 = there is none. " +
 			"Nothing is removed by this: it is how the loss-window guard knows when to raise its alarm."},
+	{Key: keyChecksum, Type: config.TypeEnum, Enum: []string{checksumXXH128, checksumSHA256}, Default: checksumXXH128,
+		Doc: "By what certificates name the bytes of each file. xxh128 (XXH3, 128 bits) finds whatever happens to a file. sha256: SHA-256 besides, which finds files too " +
+			"that somebody forged to fit; it costs some 4 % of the job's CPU."},
 }
 
 func positiveSize(s string) error {

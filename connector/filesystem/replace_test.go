@@ -78,7 +78,7 @@ func TestReplace(t *testing.T) {
 			t.Errorf("footer %s is %q, was %q", k, foot[k], v)
 		}
 	}
-	if f.Rows != lost.Rows || f.Length != lost.Length || f.SHA256 != lost.SHA256 || f.Final != lost.Final || f.Pending == lost.Pending {
+	if f.Rows != lost.Rows || f.Length != lost.Length || f.Sums != lost.Sums || f.Final != lost.Final || f.Pending == lost.Pending {
 		t.Errorf("%+v, want %+v", f, lost)
 	}
 	for i, o := range lost.Offsets {

@@ -194,7 +194,7 @@ func (w *writer) start(p *partition, now time.Time) (*file, error) {
 		}
 		p.checked = true
 	}
-	f := &file{w: w, p: p, at: len(w.open), seq: w.seq, opened: now, written: now, sum: newSum()}
+	f := &file{w: w, p: p, at: len(w.open), seq: w.seq, opened: now, written: now, sum: account.NewSummer(w.sink.sha256)}
 	w.seq++
 	if n := len(w.buffers); n > 0 {
 		f.buf, w.buffers = w.buffers[n-1], w.buffers[:n-1]

@@ -1,8 +1,6 @@
 package filesystem
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -44,8 +42,7 @@ func TestNamesAndCommittable(t *testing.T) {
 		t.Error("names differ:", pend, final)
 	}
 	content := b.store.files[f.Pending].b.Bytes()
-	sum := sha256.Sum256(content)
-	if f.Length != int64(len(content)) || f.SHA256 != hex.EncodeToString(sum[:]) || f.Rows != 10 || f.Attempt != "3.1" {
+	if f.Length != int64(len(content)) || f.Sums != account.SumsOf(content) || f.Rows != 10 || f.Attempt != "3.1" {
 		t.Errorf("%+v", f)
 	}
 	if f.Partition != "dt=2026-11-29/hour=14" || *f.PartitionValues[0] != dt || *f.PartitionValues[1] != hour {
@@ -72,6 +69,23 @@ func TestNamesAndCommittable(t *testing.T) {
 	}
 	if out, durable, err := w.Prepare(8); out != nil || durable != nil || err != nil {
 		t.Error("an empty checkpoint has", out, err)
+	}
+}
+
+// TestChecksum: SHA-256 is there when the table wants it, also in replacements.
+func TestChecksum(t *testing.T) {
+	b := newBench(t, nil, keyChecksum, checksumSHA256)
+	w := b.writer()
+	b.write(w, b.batch(0, span(0, 10), func(int64) []*string { return nil }))
+	f := b.prepare(w)[0]
+	sum := account.NewSummer(true)
+	sum.Write(b.store.files[f.Pending].b.Bytes())
+	if f.Sums != sum.Sums() || len(f.SHA256) != 64 {
+		t.Errorf("%+v, not %+v", f.Sums, sum.Sums())
+	}
+	table := tableOf(b.store, nil, keyChecksum, "md5")
+	if _, err := Factory.Sink(table); err == nil || !strings.Contains(err.Error(), "md5") {
+		t.Error(err)
 	}
 }
 
@@ -688,7 +702,7 @@ func BenchmarkRuns(bm *testing.B) {
 }
 
 func BenchmarkHash(bm *testing.B) {
-	sum, chunk := newSum(), make([]byte, bufferSize)
+	sum, chunk := account.NewSummer(false), make([]byte, bufferSize)
 	bm.SetBytes(bufferSize)
 	for bm.Loop() {
 		sum.Write(chunk)

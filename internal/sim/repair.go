@@ -2,8 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -139,9 +137,8 @@ func (w *world) stage(r *run, l *lake, f commit.LostFile) (rep commit.Replacemen
 	}
 	slices.Reverse(lines)
 	content := []byte(strings.Join(lines, ""))
-	sum := sha256.Sum256(content)
 	name := account.RepairName(account.Job8(name), f.Certificate.Checkpoint, env.RandomHex(r.p, 12), "json")
-	rep = commit.Replacement{Staged: path.Join(l.root, "_DUMP_TEMPORARY", name), Length: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Rows: int64(len(lines))}
+	rep = commit.Replacement{Staged: path.Join(l.root, "_DUMP_TEMPORARY", name), Length: int64(len(content)), Sums: account.SumsOf(content), Rows: int64(len(lines))}
 	l.staged[f.Final] = append(l.staged[f.Final], strings.TrimSuffix(name, account.PendingSuffix))
 	if err = r.store.MkdirAll(path.Dir(rep.Staged)); err != nil {
 		return rep, err

@@ -49,7 +49,7 @@ venv() {
   rm -rf "$TESTBED_CACHE/venv"
   python3 -m venv "$TESTBED_CACHE/venv" && "$TESTBED_CACHE/venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: \
     -r "$HERE/requirements.txt" >"$TESTBED_CACHE/venv.log" 2>&1 || { tail -20 "$TESTBED_CACHE/venv.log" >&2; die "pip could not install the readers"; }
-  "$TESTBED_CACHE/venv/bin/python" -c 'import duckdb, pyarrow.parquet' || die "the readers do not load"
+  "$TESTBED_CACHE/venv/bin/python" -c 'import duckdb, pyarrow.parquet, xxhash' || die "the readers do not load"
   cp "$HERE/requirements.txt" "$TESTBED_CACHE/venv/.complete"
 }
 

@@ -72,7 +72,7 @@ func TestRepairAfterAccept(t *testing.T) {
 				Accepted bool
 				Rows     int64
 				Entry    int64
-				SHA256   string
+				XXH128   string
 			}
 		}
 		Problems int
@@ -85,7 +85,7 @@ func TestRepairAfterAccept(t *testing.T) {
 		t.Fatalf("%s", p.stdout())
 	}
 	for _, f := range got.Repairs[0].Files {
-		if f.State != "repaired" || !f.Accepted || f.Rows == 0 || f.Entry == 0 || len(f.SHA256) != 64 {
+		if f.State != "repaired" || !f.Accepted || f.Rows == 0 || f.Entry == 0 || len(f.XXH128) != 32 {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -16,7 +16,7 @@ func TestAmended(t *testing.T) {
 	files := w.write()
 	w.must(w.commit())
 	put := func(name, text string) account.File {
-		f := account.File{Final: w.path("dt=1/" + name), Partition: "dt=1", Length: int64(len(text)), SHA256: strings.Repeat("0", 64), Rows: 9}
+		f := account.File{Final: w.path("dt=1/" + name), Partition: "dt=1", Length: int64(len(text)), Sums: account.Sums{XXH128: strings.Repeat("0", 32)}, Rows: 9}
 		h, err := w.store.Create(f.Final)
 		w.must(err)
 		_, err = h.Write([]byte(text))

@@ -32,7 +32,7 @@ func (w *world) repair(lost account.File) {
 	if len(all) != 1 || all[0].Final != lost.Final {
 		w.t.Fatalf("lost are %+v", all)
 	}
-	_, err = r.Repair(all[0], commit.Replacement{Staged: staged, Length: 6, SHA256: strings.Repeat("0", 64), Rows: 10}, commit.Order{Who: "anna@h2", Why: "a script took it"})
+	_, err = r.Repair(all[0], commit.Replacement{Staged: staged, Length: 6, Sums: account.Sums{XXH128: strings.Repeat("0", 32)}, Rows: 10}, commit.Order{Who: "anna@h2", Why: "a script took it"})
 	w.must(err)
 }
 
