@@ -26,7 +26,7 @@ func amendCmd() *cobra.Command {
 		Use:   "amend TABLE_PATH --removed FILE... [--added FILE...] --why TEXT | TABLE_PATH --adopt --why TEXT",
 		Short: "record that files of a table were rewritten on purpose: a delete that the law asks for, a compaction from outside",
 		Long: "Writes into the table's log that the added files stand for the removed ones, with who and why, so that every audit expects and judges\n" +
-			"the added files. The added files are measured: length, SHA-256, rows. No file is changed; move removed ones out of the table first.\n" +
+			"the added files. The added files are measured: length, checksums, rows. No file is changed; move removed ones out of the table first.\n" +
 			"Refused is what would leave rows in the table twice, or hide a loss: removed files that are still there or that no certificate names, added\n" +
 			"files with more rows than the removed ones had. A file that was rewritten under its own name is named with both options.\n" +
 			"With --adopt every file that readers of the table see and no log names, since it stood there before the job, is taken in as it is now:\n" +
