@@ -240,7 +240,9 @@ var damages = []damage{
 		l.edit(f, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
 		b, err = os.ReadFile(f)
 		l.must(err)
-		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Files[0].Sums = account.Sums{XXH128: account.SumsOf(b).XXH128, SHA256: sum.Sums().SHA256} })
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
+			c.Files[0].Sums = account.Sums{XXH128: account.SumsOf(b).XXH128, SHA256: sum.Sums().SHA256}
+		})
 		l.at(f)
 	}, want: []Kind{FileChanged}, fast: []Kind{}, says: "another SHA-256"},
 	{name: "no Parquet, and forged", format: "parquet", do: func(l *lake) {
