@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -177,7 +175,8 @@ func TestShellWord(t *testing.T) {
 
 // demoEnded ends a demo by a signal while its job runs: broker and job must be gone.
 func demoEnded(t *testing.T, bin string, sig syscall.Signal) {
-	cmd := exec.Command(bin, "demo", "--records", "50000", "--dir", filepath.Join(t.TempDir(), "demo"))
+	dir := filepath.Join(t.TempDir(), "demo")
+	cmd := exec.Command(bin, "demo", "--records", "50000", "--dir", dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -185,56 +184,63 @@ func demoEnded(t *testing.T, bin string, sig syscall.Signal) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var children []string
+	defer cmd.Process.Kill() //nolint:errcheck // of a test that failed meanwhile
+	shown := false
 	for s := bufio.NewScanner(out); s.Scan(); {
-		if strings.Contains(s.Text(), " is visible:") && children == nil {
-			if children = childrenOf(t, cmd.Process.Pid); len(children) != 2 {
-				t.Errorf("children: %v", children)
-			}
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+		if !strings.Contains(s.Text(), " is visible:") || shown {
+			continue
+		}
+		shown = true
+		// The demo itself kills its job now and then, perhaps right behind this line, and starts it again.
+		awaitChildren(t, dir, "broker and job", func(children []string) bool { return len(children) == 2 })
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
 		}
 	}
 	err = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); sig == syscall.SIGINT && code != exitInterrupted {
 		t.Errorf("exit code %d: %v", code, err)
 	}
-	if children == nil {
+	if !shown {
 		t.Fatal("no checkpoint was shown")
 	}
-	gone := time.After(10 * time.Second)
+	awaitChildren(t, dir, fmt.Sprintf("the end of all after %s", sig), func(children []string) bool { return len(children) == 0 })
+}
+
+// awaitChildren waits until the processes that a demo in this folder has started are as wanted.
+func awaitChildren(t *testing.T, dir, what string, wanted func(children []string) bool) {
+	t.Helper()
+	late := time.After(time.Minute)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for _, c := range children {
-		pid, err := strconv.Atoi(c)
-		if err != nil {
-			t.Fatal(err)
+	for {
+		children := demoChildren(t, dir)
+		if wanted(children) {
+			return
 		}
-		for processStart(pid) != "" {
-			select {
-			case <-gone:
-				t.Fatalf("after %s the child %s still runs", sig, c)
-			case <-tick.C:
-			}
+		select {
+		case <-late:
+			t.Fatalf("%s did not come; there are %q", what, children)
+		case <-tick.C:
 		}
 	}
 }
 
-// childrenOf gives the pids of a process's children.
-func childrenOf(t *testing.T, pid int) (out []string) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+// demoChildren gives the command lines of the processes that a demo in this folder has started, whoever is their parent now.
+func demoChildren(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range stats {
+	for _, p := range lines {
 		b, err := os.ReadFile(p)
 		if err != nil {
 			continue // it has ended
 		}
-		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // state, parent's pid, ...
-		if len(f) > 1 && f[1] == fmt.Sprint(pid) {
-			out = append(out, filepath.Base(filepath.Dir(p)))
+		words := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00") // of one that has ended and is not yet waited for: none
+		if strings.HasPrefix(words[len(words)-1], dir+"/") {
+			out = append(out, strings.Join(words, " "))
 		}
 	}
 	return out
