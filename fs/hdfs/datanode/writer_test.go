@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -515,6 +516,7 @@ func TestAbort(t *testing.T) {
 
 // TestWindowIsBounded: however much is written, no more waits than the window and the packet being filled.
 func TestWindowIsBounded(t *testing.T) {
+	packets = sync.Pool{New: packets.New} // those of other tests have room for other chunks
 	inCluster(t, 1, func(t *testing.T, c *cluster) {
 		c.nodes[0].trouble = func(e event) string {
 			if e.what == "acknowledge" {
