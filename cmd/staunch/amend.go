@@ -39,6 +39,9 @@ func amendCmd() *cobra.Command {
 			if output != "text" && output != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
 			}
+			if younger && !adopts {
+				return &exitError{exitUsage, errors.New("--younger goes with --adopt")}
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if adopts {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -50,6 +49,9 @@ func auditCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return &exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
+			}
+			if err := f.ofFile(args[0]); err != nil {
+				return err
 			}
 			if err := mend.check(args[0]); err != nil {
 				return err
@@ -103,7 +105,7 @@ func auditCmd() *cobra.Command {
 
 // auditTargets finds the tables: a folder, or the filesystem tables that a statement file writes, which is given too.
 func auditTargets(f *scriptFlags, arg string) ([]auditTarget, *plan.Script, error) {
-	if !strings.HasSuffix(strings.ToLower(arg), ".sql") {
+	if !isScript(arg) {
 		store, root, err := f.stores().Resolve(arg)
 		if err != nil {
 			return nil, nil, &exitError{exitUsage, err}

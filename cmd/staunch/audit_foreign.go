@@ -106,7 +106,7 @@ func (f *foreignFlags) audit(ctx context.Context, s *scriptFlags, path string, b
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasSuffix(strings.ToLower(path), ".sql") {
+	if isScript(path) {
 		return nil, &exitError{exitUsage, fmt.Errorf("--columns and --names take the folder of a table that another tool writes, not a statement file: %s", path)}
 	}
 	store, root, err := s.stores().Resolve(path)
@@ -135,7 +135,22 @@ func (f *foreignFlags) check(c *cobra.Command) error {
 				return &exitError{exitUsage, fmt.Errorf("--%s goes with tables that Staunch writes: of those of other tools there is no record of what they should be", name)}
 			}
 		}
+		for _, name := range []string{"topic-column", "format", "csv-header", "csv-delimiter", "topic"} {
+			if f.names != "" && c.Flags().Changed(name) {
+				return &exitError{exitUsage, fmt.Errorf("--%s goes with --columns: with --names no file is opened, and the topic is in its name", name)}
+			}
+		}
+		for _, name := range []string{"csv-header", "csv-delimiter"} {
+			if (f.format == string(foreign.Parquet) || f.format == string(foreign.JSON)) && c.Flags().Changed(name) {
+				return &exitError{exitUsage, fmt.Errorf("--%s says how CSV is written, and --format that the files are %s: leave one out", name, f.format)}
+			}
+		}
 		return nil
+	}
+	for _, name := range []string{"bootstrap-server", "kafka-property"} {
+		if c.Flags().Changed(name) && !c.Flags().Changed("against-broker") {
+			return &exitError{exitUsage, fmt.Errorf("--%s goes with --against-broker: without it no broker is asked", name)}
+		}
 	}
 	for _, name := range []string{"topic-column", "format", "csv-header", "csv-delimiter", "topic", "group", "complete", "from"} {
 		if c.Flags().Changed(name) {

@@ -86,6 +86,12 @@ func (f *drillFlags) check() error {
 	if f.records < 1 || f.records > 10_000_000 {
 		return fmt.Errorf("--records is from 1 to 10000000, not %d", f.records)
 	}
+	if f.parallel < 1 {
+		return fmt.Errorf("--parallel is at least 1, not %d", f.parallel)
+	}
+	if f.limit < 0 {
+		return fmt.Errorf("--for is a time from 0 on (0: all runs are made), not %s", f.limit)
+	}
 	for _, name := range f.faults {
 		if !slices.Contains(drill.Faults, drill.Fault(name)) {
 			return fmt.Errorf("--faults: there is no fault %q; known are %s", name, faultNames())
@@ -459,7 +465,7 @@ func (s *drillSetup) tellEnd(r *drill.Report, untouched []drill.Untouched) {
 		parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 	}
 	s.tell("%d runs in %s: %s", len(r.Runs), r.Took.Round(time.Second), strings.Join(parts, ", "))
-	if tried := r.Tried(); r.Bad() == 0 && tried == len(r.Runs) {
+	if tried := r.Tried(); r.Bad() == 0 && tried > 0 && tried == len(r.Runs) {
 		s.tell("no row was lost or doubled without being named")
 	} else if r.Bad() == 0 && tried > 0 {
 		s.tell("in the %d runs that were made no row was lost or doubled without being named", tried)

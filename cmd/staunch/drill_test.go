@@ -416,6 +416,7 @@ func TestDrillTells(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
+	s.tellEnd(&drill.Report{}, nil) // nothing was tried, so that nothing is said of rows
 	for _, never := range []string{"no row was lost", "untouched", "by others", "nothing of it by the drill"} {
 		if strings.Contains(b.String(), never) {
 			t.Errorf("%q in:\n%s", never, b.String())

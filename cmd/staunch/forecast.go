@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -32,8 +33,8 @@ func (f *forecastFlags) add(c *cobra.Command) {
 }
 
 func (f *forecastFlags) check() error {
-	if f.sample < 0 || f.rate < 0 {
-		return &exitError{exitUsage, errors.New("--sample and --rate are at least 0")}
+	if f.sample < 0 || !(f.rate >= 0) || math.IsInf(f.rate, 0) { // NaN is not at least 0
+		return &exitError{exitUsage, errors.New("--sample and --rate are numbers from 0 on")}
 	}
 	return nil
 }

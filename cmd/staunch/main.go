@@ -62,10 +62,41 @@ func rootCmd() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(runCmd(), checkCmd(), explainCmd(), auditCmd(), amendCmd(), cleanCmd(), traceCmd(), demoCmd(), demoBrokerCmd(), drillCmd(), drillJobCmd())
-	root.PersistentPreRunE = refuseEmpty
+	root.PersistentPreRunE = refuse
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, flagError(err)} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }
+
+// refuse refuses a command line before the command begins.
+func refuse(c *cobra.Command, args []string) error {
+	if err := refuseEmpty(c, args); err != nil {
+		return err
+	}
+	if f := c.Flags().Lookup("log-format"); f != nil { // also where nothing is logged
+		if _, err := (&scriptFlags{logFormat: f.Value.String()}).logger(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagError says what an option takes, where its value is none.
+func flagError(err error) error {
+	var v *pflag.InvalidValueError
+	if !errors.As(err, &v) {
+		return err
+	}
+	takes := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "duration": "a time such as 90s, 5m or 2h", "bool": "true or false"}
+	what := takes[v.GetFlag().Value.Type()]
+	if what == "" {
+		return err
+	}
+	return fmt.Errorf("--%s takes %s, not %q", v.GetFlag().Name, what, v.GetValue())
+}
+
+// isScript reports whether an argument is a statement file, by its name.
+func isScript(arg string) bool { return strings.HasSuffix(strings.ToLower(arg), ".sql") }
 
 // refuseEmpty refuses what was given without a value, mostly by a shell's variable that is not set: taken as left out it would ask for something else.
 // There is no option for which nothing is a value.

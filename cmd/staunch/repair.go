@@ -52,7 +52,7 @@ func (r *repairFlags) check(arg string) error {
 	switch {
 	case !r.repair && (r.dryRun || r.why != ""):
 		return &exitError{exitUsage, errors.New("--dry-run and --why go with --repair")}
-	case r.repair && !strings.HasSuffix(strings.ToLower(arg), ".sql"):
+	case r.repair && !isScript(arg):
 		return &exitError{exitUsage, errors.New("--repair needs the statement file that wrote the table: it says where the records are and what is made of them")}
 	}
 	return nil

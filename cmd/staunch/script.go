@@ -61,6 +61,14 @@ func (f *scriptFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
+// ofFile refuses settings beside a folder: they are those of a statement file, and would have no effect.
+func (f *scriptFlags) ofFile(arg string) error {
+	if (len(f.dynamic) == 0 && f.config == "") || isScript(arg) {
+		return nil
+	}
+	return &exitError{exitUsage, fmt.Errorf("-D and --config are settings of a statement file (.sql): with %s they have no effect; name the file, or leave them out", arg)}
+}
+
 func (f *scriptFlags) logger() (*slog.Logger, error) {
 	switch f.logFormat {
 	case "text":

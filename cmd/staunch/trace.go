@@ -74,6 +74,9 @@ func (f *traceFlags) run(arg string, out *os.File) error {
 	if err := f.query(time.Now()); err != nil {
 		return usage(err)
 	}
+	if err := f.ofFile(arg); err != nil {
+		return err
+	}
 	o := story.Options{Env: &env.Real{}, Stores: f.stores(), AuditLogs: f.audit, Query: f.q}
 	if err := f.places(arg, &o); err != nil {
 		return err
@@ -154,6 +157,9 @@ func (f *traceFlags) query(now time.Time) error {
 	if f.checkpoint < 0 {
 		return fmt.Errorf("--checkpoint is a number above 0, not %d", f.checkpoint)
 	}
+	if f.q.Task < trace.NoTask {
+		return fmt.Errorf("--task is a subtask's number, from 0 on, not %d", f.q.Task)
+	}
 	var err error
 	if f.record != "" {
 		if f.q.Record, err = parseRecord(f.record); err != nil {
@@ -165,6 +171,9 @@ func (f *traceFlags) query(now time.Time) error {
 	}
 	if f.q.Until, err = parseTime(f.until, now); err != nil {
 		return fmt.Errorf("--until: %w", err)
+	}
+	if !f.q.Since.IsZero() && !f.q.Until.IsZero() && f.q.Until.Before(f.q.Since) {
+		return fmt.Errorf("--until %s is before --since %s: there is no time between them; an age (2h) means so long ago", f.until, f.since)
 	}
 	return nil
 }
@@ -200,7 +209,7 @@ func parseTime(s string, now time.Time) (time.Time, error) {
 
 // places finds the jobs and tables that the argument means.
 func (f *traceFlags) places(arg string, o *story.Options) error {
-	if strings.HasSuffix(strings.ToLower(arg), ".sql") {
+	if isScript(arg) {
 		return f.placesOfFile(arg, o)
 	}
 	store, root, err := f.stores().Resolve(arg)
@@ -298,8 +307,29 @@ func placesOf(o *story.Options, store fs.FS, root string) error {
 			return tablesOfTrace(o, store, root, id)
 		}
 	}
-	return &exitError{exitUsage, fmt.Errorf("%s is neither a statement file (.sql), nor a table's folder (it has no _staunch), nor a job's folder in a checkpoint directory",
-		fs.URI(store, root))}
+	hint := ""
+	if jobs := jobFolders(store, root); len(jobs) > 0 {
+		hint = fmt.Sprintf("; the jobs' folders are below it: name %s", fs.URI(store, path.Join(root, jobs[0])))
+		if len(jobs) > 1 {
+			hint += ", or that of " + strings.Join(jobs[1:], ", ")
+		}
+	}
+	return &exitError{exitUsage, fmt.Errorf("%s is neither a statement file (.sql), nor a table's folder (it has no _staunch), nor a job's folder in a checkpoint directory%s",
+		fs.URI(store, root), hint)}
+}
+
+// jobFolders are the first folders below a checkpoint directory that are jobs'.
+func jobFolders(store fs.FS, root string) (out []string) {
+	below, err := store.List(root)
+	if err != nil {
+		return nil // it is no folder, and only a hint is lacking
+	}
+	for _, i := range below[:min(len(below), 100)] {
+		if log, err := store.Stat(path.Join(root, i.Name, "log")); i.Dir && err == nil && log.Dir && len(out) < 5 {
+			out = append(out, i.Name)
+		}
+	}
+	return out
 }
 
 // placesOfTable finds the jobs whose logs are in a table, and their traces by the claims.
