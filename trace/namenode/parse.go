@@ -2,6 +2,7 @@ package namenode
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -25,7 +26,7 @@ type Event struct {
 // Errors of lines that are no events.
 var (
 	errOther = errors.New("not an audit line")
-	errTime  = errors.New("it does not begin with a time")
+	errTime  = errors.New("it has no time that is known, at its beginning or before allowed=")
 	errField = errors.New("it lacks a field")
 )
 
@@ -46,10 +47,10 @@ func parse(line string) (Event, error) {
 	}
 	var e Event
 	var err error
-	if e.Time, err = parseTime(line); err != nil {
+	if e.Time, err = timeOf(line, at); err != nil {
 		return e, err
 	}
-	v := split(line[at:])
+	v := split(unescape(line[at:]))
 	for _, need := range []string{"allowed", "ugi", "ip", "cmd", "src"} {
 		if _, ok := v[need]; !ok {
 			return e, errField
@@ -76,6 +77,29 @@ func parse(line string) (Event, error) {
 		return e, errField
 	}
 	return e, nil
+}
+
+// dates begin what a log4j layout writes as a time.
+var dates = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d`)
+
+// timeOf reads a line's time: at its beginning, or, behind what a collector of logs (syslog) puts there, the last one before the marker.
+func timeOf(line string, marker int) (time.Time, error) {
+	t, err := parseTime(line)
+	if err == nil {
+		return t, nil
+	}
+	if all := dates.FindAllStringIndex(line[:marker], -1); len(all) > 0 {
+		return parseTime(line[all[len(all)-1][0]:])
+	}
+	return t, err
+}
+
+// unescape gives the fields their tabs back, which syslog writes as #011.
+func unescape(s string) string {
+	if strings.Contains(s, "#011ugi=") && !strings.Contains(s, "\t") {
+		return strings.ReplaceAll(s, "#011", "\t")
+	}
+	return s
 }
 
 func null(s string) string {

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -384,11 +385,21 @@ func (t *teller) nobody(c *Cause, l life) {
 		c.Kind, c.ToDo = Unknown, "give the NameNodes' audit logs of that time: --audit-log FILE (once for each NameNode); on another store, its access log"
 		return
 	}
+	for _, r := range t.out.Audit.Reports {
+		if r.Broken > 0 {
+			c.For = append(c.For, fmt.Sprintf("%s of %s cannot be read, and may be what tells it; the first is line %d", account.Plural(int64(r.Broken), "line", "lines"), r.Path, r.Examples[0].Line))
+		}
+	}
 	gaps := t.out.Audit.Gaps(since.Add(-slack), l.missing.Add(slack))
-	gaps = slices.DeleteFunc(gaps, func(g namenode.Span) bool { return g.To.Sub(g.From) < slack })
+	gaps = slices.DeleteFunc(gaps, func(g namenode.Span) bool { return g.To.Sub(g.From) <= slack })
 	if len(gaps) > 0 {
 		c.Kind = Failover
-		c.For = append(c.For, fmt.Sprintf("no audit log that was given has lines from %s to %s", stamp(gaps[0].From), stamp(gaps[0].To)))
+		longest := slices.MaxFunc(gaps, func(a, b namenode.Span) int { return cmp.Compare(a.To.Sub(a.From), b.To.Sub(b.From)) })
+		lacks := fmt.Sprintf("no audit log that was given has lines from %s to %s", stamp(longest.From), stamp(longest.To))
+		if len(gaps) > 1 {
+			lacks += fmt.Sprintf(", the longest of %d such gaps", len(gaps))
+		}
+		c.For = append(c.For, lacks)
 		if s := t.switched(since, l.missing); s != "" {
 			c.For = append(c.For, s)
 		}

@@ -224,8 +224,10 @@ func TestCauses(t *testing.T) {
 		"somebody, behind a failover":  {[]string{own, line(taken, "anna", "10.0.0.9", "delete", lost.Pending, "null")}, Foreign, []string{"the active NameNode changed from audit-0"}},
 		"nobody in a whole log":        {[]string{own + line(taken.Add(-time.Minute), "anna", "10.0.0.9", "getfileinfo", "/", "null") + line(missed.Add(time.Second), "x", "10.0.0.9", "getfileinfo", "/", "null")}, Unknown, []string{"nobody deleted"}},
 		"a log that ends too early":    {[]string{line(early, "etl", "10.0.0.1", "create", root+"/early", "null")}, Failover, []string{"no audit log that was given has lines from"}},
-		"no log":                       {nil, Unknown, []string{"was missed at"}},
-		"only lines that are none":     {[]string{"hello\nworld\n"}, Failover, nil},
+		"a log with lines that are cut": {[]string{own + line(taken.Add(-time.Minute), "anna", "10.0.0.9", "getfileinfo", "/", "null") + "2026-01-01 00:00:00,000 INFO FSNamesystem.audit: allowed=true\tugi=anna\tip=/10.0.0.9\tcmd=delete\n" +
+			line(missed.Add(time.Second), "x", "10.0.0.9", "getfileinfo", "/", "null")}, Unknown, []string{"1 line of /audit-0", "cannot be read, and may be what tells it"}},
+		"no log":                   {nil, Unknown, []string{"was missed at"}},
+		"only lines that are none": {[]string{"hello\nworld\n"}, Failover, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -260,6 +262,26 @@ func (w *world) entries() []trace.Entry {
 	tr, err := trace.Read(w.store, "/ck/dump/trace")
 	w.must(err)
 	return tr.Entries
+}
+
+// TestLongestGap: of several stretches that no audit log covers the longest is named, and one as short as clocks may be wrong by is none.
+func TestLongestGap(t *testing.T) {
+	w := newWorld(t)
+	created := w.env.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	later := created.Add(20 * time.Minute)
+	line := func(at time.Time, cmd, src string) string { // the job did nothing in this log, so its times are taken for the job's
+		return line(at.Add(-ahead), "x", "10.0.0.9", cmd, src, "null")
+	}
+	s := w.tell(Query{Path: "/else/a"}, line(created, "create", "/else/a")+line(later, "getfileinfo", "/"))
+	got := w.cause(s)
+	all := strings.Join(got.For, "\n")
+	if want := "has lines from " + stamp(later) + " to "; got.Kind != Failover || !strings.Contains(all, want) || !strings.Contains(all, "the longest of 2 such gaps") {
+		t.Errorf("%s\n%s\nwant %q", got.Kind, all, want)
+	}
+	only := w.cause(w.tell(Query{Path: "/else/a"}, line(created, "create", "/else/a")))
+	if all := strings.Join(only.For, "\n"); !strings.Contains(all, "has lines from "+stamp(created)+" to ") || strings.Contains(all, "such gaps") {
+		t.Error(all)
+	}
 }
 
 // TestUnanswered: without an audit log, a delete that was never answered is the likely cause.

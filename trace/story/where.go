@@ -116,7 +116,7 @@ func (w *where) answer() Whereabouts {
 			out.Text += "; it names those of " + strings.Join(slices.Sorted(maps.Keys(w.splits)), ", ") + " (as --record has it, topic:partition:offset: a generator's topic is datagen)"
 		}
 	case w.want.Offset >= w.next:
-		out.State, out.Text = "not consumed", fmt.Sprintf("the newest checkpoint ends at offset %d of %s: the record comes with a later one, if the topic still has it then", w.next, w.want.Split)
+		out.State, out.Text = "not consumed", fmt.Sprintf("the newest checkpoint ends at offset %d of %s: the record comes with a later one, if the job goes on and the topic still has it then", w.next, w.want.Split)
 	case w.want.Offset < w.first:
 		out.State, out.Text = "before the start", fmt.Sprintf("the job began at offset %d of %s", w.first, w.want.Split)
 	default:
