@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"iter"
 
 	"github.com/zeebo/xxh3"
 )
@@ -29,6 +30,17 @@ func (s Sums) Contradicts(o Sums) string {
 		return "SHA-256"
 	}
 	return ""
+}
+
+// Each gives the checksums that are there one by one: keys to find a file by, of which different ones are recorded here and there.
+func (s Sums) Each() iter.Seq[Sums] {
+	return func(yield func(Sums) bool) {
+		if s.XXH128 == "" || yield(Sums{XXH128: s.XXH128}) {
+			if s.SHA256 != "" {
+				yield(Sums{SHA256: s.SHA256})
+			}
+		}
+	}
 }
 
 // Summer computes the Sums of what is written to it.

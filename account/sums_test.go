@@ -1,6 +1,9 @@
 package account
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestSums: what `xxh128sum` and `sha256sum` print.
 func TestSums(t *testing.T) {
@@ -30,6 +33,14 @@ func TestSums(t *testing.T) {
 	} {
 		if got := x.a.Contradicts(x.b); got != x.want || x.b.Contradicts(x.a) != x.want {
 			t.Errorf("%+v against %+v: %q, not %q", x.a, x.b, got, x.want)
+		}
+	}
+	for _, x := range []struct {
+		s    Sums
+		want []Sums
+	}{{Sums{}, nil}, {Sums{XXH128: abc}, []Sums{{XXH128: abc}}}, {Sums{SHA256: "0"}, []Sums{{SHA256: "0"}}}, {Sums{XXH128: abc, SHA256: "0"}, []Sums{{XXH128: abc}, {SHA256: "0"}}}} {
+		if got := slices.Collect(x.s.Each()); !slices.Equal(got, x.want) {
+			t.Errorf("%+v: %+v", x.s, got)
 		}
 	}
 	if (Sums{}).Recorded() || !whole.Recorded() || !(Sums{SHA256: "0"}).Recorded() {

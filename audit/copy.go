@@ -28,6 +28,8 @@ type CopyReport struct {
 	Rows     int64     `json:"rows"`
 	Bytes    int64     `json:"bytes"`
 	Lost     int64     `json:"lost_files"`
+	// Lengths are files of which the certificate has no checksum, since a version wrote them that recorded none: their length counts alone.
+	Lengths  int64     `json:"without_checksum,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
 	More     int64     `json:"more,omitempty"`
 }
@@ -51,6 +53,9 @@ func (r *CopyReport) Text(out io.Writer) error {
 	fmt.Fprintf(w, "  as certified: %s, %s rows, %s bytes\n", account.Plural(r.Files, "file", "files"), account.Number(r.Rows), account.Number(r.Bytes))
 	if r.Lost > 0 {
 		fmt.Fprintf(w, "  lost before it was copied: %s\n", account.Plural(r.Lost, "file", "files"))
+	}
+	if r.Lengths > 0 {
+		fmt.Fprintf(w, "  not proven beyond existence and length: %s of a version that recorded no checksums\n", account.Plural(r.Lengths, "file", "files"))
 	}
 	if r.Fast {
 		fmt.Fprintln(w, "  contents were not hashed and lines not counted (--fast)")
@@ -86,6 +91,9 @@ func Copy(ctx context.Context, e env.Env, store fs.FS, root string, c *Exported,
 			}
 			rep.problem(*p)
 			continue
+		}
+		if !f.Recorded() {
+			rep.Lengths++
 		}
 		rep.Files++
 		rep.Rows += f.Rows

@@ -235,16 +235,30 @@ var damages = []damage{
 		f := l.file(1, 0).Final
 		b, err := os.ReadFile(f)
 		l.must(err)
-		sum := account.NewSummer(true)
-		sum.Write(b)
+		sha := bothSums(b).SHA256
 		l.edit(f, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
 		b, err = os.ReadFile(f)
 		l.must(err)
 		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
-			c.Files[0].Sums = account.Sums{XXH128: account.SumsOf(b).XXH128, SHA256: sum.Sums().SHA256}
+			c.Files[0].Sums = account.Sums{XXH128: account.SumsOf(b).XXH128, SHA256: sha}
 		})
 		l.at(f)
 	}, want: []Kind{FileChanged}, fast: []Kind{}, says: "another SHA-256"},
+	{name: "a letter changed, and its checksum taken out of a forged certificate", do: func(l *lake) {
+		l.edit(l.file(1, 0).Final, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
+		l.at()
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Files[0].Sums = account.Sums{} })
+	}, want: []Kind{EntryDamaged}, says: "without a checksum"},
+	{name: "a letter changed, in a table of an earlier build, with SHA-256 alone", do: func(l *lake) {
+		l.earlier(1)
+		l.edit(l.file(1, 0).Final, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
+		l.at(l.file(1, 0).Final)
+	}, want: []Kind{FileChanged}, fast: []Kind{}, says: "another SHA-256"},
+	{name: "copied file of an earlier build, with SHA-256 alone", do: func(l *lake) {
+		l.earlier(3)
+		l.at()
+		l.copy(l.file(3, 1).Final, filepath.Join(l.root, "copy.json"))
+	}, want: []Kind{FileForeign}, says: "is a copy of"},
 	{name: "no Parquet, and forged", format: "parquet", do: func(l *lake) {
 		f := l.file(1, 0).Final
 		l.edit(f, func([]byte) []byte { return []byte("not a Parquet file\n") })

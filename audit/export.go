@@ -68,7 +68,8 @@ type ExportedFile struct {
 	// Name is its path below the partition's folder.
 	Name   string `json:"name"`
 	Length int64  `json:"length"`
-	// Sums have SHA-256, too, if contents were compared: whoever has the certificate need not trust whoever has the copy.
+	// Sums have SHA-256, too, if contents were compared: whoever has the certificate need not trust whoever has the copy. Files of versions that recorded
+	// folders have none.
 	account.Sums
 	Rows int64 `json:"rows"`
 	// Offsets are the exact sets; none for files that no job of Staunch wrote.

@@ -71,6 +71,7 @@ func (l *lake) check(cert []byte, copy string) (found []Kind, r *CopyReport) {
 		Verdict  Verdict
 		Files    int64
 		Rows     int64
+		Lengths  int64 `json:"without_checksum"`
 		Problems []verifiedProblem
 	}
 	l.parse(string(out), &v)
@@ -79,7 +80,7 @@ func (l *lake) check(cert []byte, copy string) (found []Kind, r *CopyReport) {
 		theirs = append(theirs, p.Kind)
 	}
 	slices.Sort(theirs)
-	if theirs = slices.Compact(theirs); !slices.Equal(theirs, found) || r != nil && (v.Files != r.Files || v.Rows != r.Rows || v.Verdict != r.Verdict) {
+	if theirs = slices.Compact(theirs); !slices.Equal(theirs, found) || r != nil && (v.Files != r.Files || v.Rows != r.Rows || v.Lengths != r.Lengths || v.Verdict != r.Verdict) {
 		l.t.Errorf("the verifier found %+v, the audit %v: %+v", v, found, r)
 	}
 	return found, r
@@ -104,6 +105,48 @@ func sign(t *testing.T, cert []byte, f func(*Exported)) []byte {
 func signed(body string) []byte {
 	sum := sha256.Sum256([]byte(body))
 	return fmt.Appendf(nil, envelope+"%s}\n", CertificateVersion, hex.EncodeToString(sum[:]), body)
+}
+
+// TestExportedSums: whatever the table's certificates have, an exported one has both checksums, a copy with one letter changed is found by either, and files
+// from folders, which have none, are counted.
+func TestExportedSums(t *testing.T) {
+	l := standard(t, "json", 0)
+	l.earlier(1)
+	l.amend(l.file(2, 1), "rewritten.json")
+	cert, copy := l.export(exported)
+	c, err := ReadCertificate(cert)
+	l.must(err)
+	for _, f := range c.Files {
+		b, err := os.ReadFile(filepath.Join(copy, f.Name))
+		l.must(err)
+		if f.Sums != bothSums(b) {
+			t.Errorf("%+v, not %+v", f, bothSums(b))
+		}
+	}
+	if found, r := l.check(cert, copy); len(found) > 0 || r.Lengths != 0 {
+		t.Errorf("%v %+v", found, r)
+	}
+	l.edit(filepath.Join(copy, c.Files[0].Name), flip)
+	for name, leave := range map[string]func(s account.Sums) account.Sums{
+		"both":           func(s account.Sums) account.Sums { return s },
+		"XXH128":         func(s account.Sums) account.Sums { return account.Sums{XXH128: s.XXH128} },
+		"SHA-256":        func(s account.Sums) account.Sums { return account.Sums{SHA256: s.SHA256} },
+		"a wrong XXH128": func(s account.Sums) account.Sums { return account.Sums{XXH128: "x", SHA256: s.SHA256} },
+	} {
+		other := sign(t, cert, func(x *Exported) { x.Files[0].Sums = leave(x.Files[0].Sums) })
+		if found, _ := l.check(other, copy); !slices.Equal(found, []Kind{FileChanged}) {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+
+	l = newLake(t, "json", 0)
+	l.settle(l.older(40, none))
+	l.checkpoints(1)
+	cert, copy = l.export(".")
+	l.must(os.RemoveAll(filepath.Join(copy, "_staunch")))
+	if found, r := l.check(cert, copy); len(found) > 0 || r.Lengths == 0 || r.Lengths == r.Files {
+		t.Errorf("%v %+v", found, r)
+	}
 }
 
 // TestExportOfEscapedJob: files are of the job whose accounts the certificate has, also if its log's folder is not called as the job.

@@ -57,9 +57,9 @@ type judge struct {
 	// backed are amended files that a rewind took back; unfinished: not all of those rewinds are carried out.
 	backed     map[string]bool
 	unfinished bool
-	// left are the files that amends take out, as entries before here name them, replaced the hashes of their replacements; by the final path in the log.
+	// left are the files that amends take out, as entries before here name them, replaced the checksums of their replacements; by the final path in the log.
 	left     map[string]account.File
-	replaced map[string][]string
+	replaced map[string][]account.Sums
 	// doubts are what speaks against files that amends added, fresh those which the removed files were not under other names, with the number of the
 	// amend; counted are the added files that are there.
 	doubts  map[string]Problem
@@ -128,6 +128,9 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindCertificate:
 		c := &certificate{hash: e.SHA256, n: e.N}
 		if read(&c.Certificate) {
+			if len(c.FromDirectories) == 0 {
+				j.summed(e, c.Files)
+			}
 			return j.certificate(e, c)
 		}
 		j.torn = true
@@ -177,17 +180,29 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindRepair:
 		var r account.Repair
 		if read(&r) {
+			j.summed(e, []account.File{{Final: r.Final, Sums: r.Sums}})
 			j.repair(e, &r)
 		}
 	case account.KindAmend:
 		var a account.Amend
 		if read(&a) {
+			j.summed(e, a.Added)
 			j.amend(e, &a)
 		}
 	default:
 		j.at(e, EntryUnknown, newerAdvice, "an entry of the unknown kind %q", e.Kind)
 	}
 	return nil
+}
+
+// summed reports an entry that names a file by no checksum: perhaps by one of a later version, and its length proves little.
+func (j *judge) summed(e *log.Entry, files []account.File) {
+	for i := range files {
+		if f := &files[i]; !f.Recorded() {
+			j.at(e, EntryDamaged, newerAdvice+"; if it was this one: "+doctored, "it names %s without a checksum that this version knows", f.Final)
+			return
+		}
+	}
 }
 
 func (j *judge) claims(e *log.Entry, c *account.Claim) {

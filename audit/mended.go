@@ -131,7 +131,7 @@ func (j *judge) tellLost(c *certificate) {
 // repair checks a repair entry by itself; its file is judged with the certificate's.
 func (j *judge) repair(e *log.Entry, r *account.Repair) {
 	if j.past.mended.Removed[r.Final] > 0 {
-		j.replaced[r.Final] = append(j.replaced[r.Final], r.XXH128)
+		j.replaced[r.Final] = append(j.replaced[r.Final], r.Sums)
 	}
 	stands := slices.ContainsFunc(j.line, func(c account.ChainEnd) bool { return c.Certificate == r.Certificate })
 	switch n := j.past.mended.Superseded[r.Certificate]; {

@@ -75,7 +75,7 @@ func (l *lake) replacement(h hole, content []byte) commit.Replacement {
 	p := filepath.Join(l.root, "_DUMP_TEMPORARY", account.RepairName(account.Job8(l.job), h.cert.Checkpoint, env.RandomHex(&envtest.Quick{}, 12), "json"))
 	l.must(os.MkdirAll(filepath.Dir(p), 0o777))
 	l.must(os.WriteFile(p, content, 0o666))
-	return commit.Replacement{Staged: p, Length: int64(len(content)), Sums: account.SumsOf([]byte(content)), Rows: h.file.Rows}
+	return commit.Replacement{Staged: p, Length: int64(len(content)), Sums: account.SumsOf(content), Rows: h.file.Rows}
 }
 
 // mend repairs h; change, if not nil, makes its order another one.
@@ -337,11 +337,38 @@ func (l *lake) substitute(f, other account.File, change func([]byte) []byte, off
 	b, err := os.ReadFile(other.Final)
 	l.must(err)
 	b = change(b)
-	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), "other.json"), Partition: f.Partition, Length: int64(len(b)), Sums: account.SumsOf(b), Rows: other.Rows, Offsets: offsets}
+	a := account.File{Final: filepath.Join(filepath.Dir(f.Final), "other.json"), Partition: f.Partition, Length: int64(len(b)), Sums: bothSums(b), Rows: other.Rows, Offsets: offsets}
 	l.must(os.Remove(f.Final))
 	l.must(os.WriteFile(a.Final, b, 0o666))
 	l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{f.Final}, Added: []account.File{a}, Who: "operator", Why: "x"}))
 	l.at(a.Final)
+}
+
+// TestEarlierSums: certificates and amends of builds before XXH128 are clean, alone and beside newer ones: that a checksum is not there makes no two files
+// the same, and a file that was given another name is no copy.
+func TestEarlierSums(t *testing.T) {
+	l := standard(t, "json", 0)
+	l.earlier(0)
+	l.earlier(1)
+	two := l.file(0, 0)
+	l.amend(l.file(0, 1), "first.json")
+	b, err := os.ReadFile(two.Final)
+	l.must(err)
+	l.must(os.Remove(two.Final))
+	var halves []account.File
+	cut := bytes.IndexByte(b, '\n') + 1
+	for i, part := range [][]byte{b[:cut], b[cut:]} {
+		f := account.File{Final: filepath.Join(filepath.Dir(two.Final), fmt.Sprintf("half-%d.json", i)), Partition: two.Partition, Length: int64(len(part)), Rows: int64(bytes.Count(part, []byte("\n"))),
+			Sums: account.Sums{SHA256: bothSums(part).SHA256}}
+		l.must(os.WriteFile(f.Final, part, 0o666))
+		halves = append(halves, f)
+	}
+	l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: []string{two.Final}, Added: halves, Who: "operator", Why: "x"}))
+	l.substitute(l.file(1, 0), l.file(1, 0), func(b []byte) []byte { return b }, nil)
+	l.places = nil
+	if r := l.audit(Options{}); r.Verdict != Clean {
+		t.Error(text(r))
+	}
 }
 
 // TestAmendOfALoss: an amend does not make a loss undone, whether a repair of it was begun or not.
@@ -404,7 +431,7 @@ var mended = []damage{
 		content := h.rows[bytes.IndexByte(h.rows, '\n')+1:]
 		l.mend(h, func(r *commit.Replacement) {
 			l.must(os.WriteFile(r.Staged, content, 0o666))
-			r.Length, r.Sums, r.Rows = int64(len(content)), account.SumsOf([]byte(content)), h.file.Rows-1
+			r.Length, r.Sums, r.Rows = int64(len(content)), account.SumsOf(content), h.file.Rows-1
 		})
 		l.at(h.file.Final)
 	}, want: []Kind{FileFooter}, fast: []Kind{FileFooter}, says: "the lost file had"},
@@ -424,23 +451,23 @@ var mended = []damage{
 		l.at(h.file.Final)
 	}, want: []Kind{FileLost}, fast: []Kind{FileLost}},
 	{name: "repair of an unknown certificate", do: func(l *lake) {
-		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hashOf("x"), Final: l.file(0, 0).Final, Staged: "/x"}))
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hashOf("x"), Final: l.file(0, 0).Final, Staged: "/x", Sums: account.SumsOf(nil)}))
 	}, want: []Kind{ChainBroken}},
 	{name: "repair of an unknown file", do: func(l *lake) {
 		_, hash := l.newest()
-		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Final: l.root + "/none.json", Staged: "/x"}))
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Final: l.root + "/none.json", Staged: "/x", Sums: account.SumsOf(nil)}))
 	}, want: []Kind{ChainBroken}},
 	{name: "repair behind a rewind", do: func(l *lake) {
 		h := l.punch(false)
 		_, hash := l.newest()
 		l.rewind(3)
-		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: "/x"}))
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: "/x", Sums: account.SumsOf(nil)}))
 	}, want: []Kind{Order}},
 	{name: "staged replacement behind a rewind", do: func(l *lake) {
 		h := l.punch(false)
 		_, hash := l.newest()
 		rep := l.replacement(h, h.rows)
-		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: rep.Staged, Length: rep.Length}))
+		l.put(l.nextNumber(), account.KindRepair, l.body(account.Repair{Certificate: hash, Checkpoint: h.cert.Checkpoint, Final: h.file.Final, Staged: rep.Staged, Length: rep.Length, Sums: rep.Sums}))
 		l.open()
 		l.rewind(3)
 		l.create(rep.Staged, h.rows)
@@ -456,7 +483,7 @@ var mended = []damage{
 	{name: "file of an amend edited", do: func(l *lake) { l.edit(l.amend(l.file(0, 1), "rewritten.json").Final, flip) }, want: []Kind{FileChanged}, fast: []Kind{}},
 	{name: "file of an amend removed", do: func(l *lake) { l.remove(l.amend(l.file(0, 1), "rewritten.json").Final) }, want: []Kind{FileMissing}},
 	{name: "file of an amend outside", do: func(l *lake) {
-		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: nil, Added: []account.File{{Final: "/elsewhere/x.json"}}, Why: "x"}))
+		l.put(l.nextNumber(), account.KindAmend, l.body(account.Amend{Removed: nil, Added: []account.File{{Final: "/elsewhere/x.json", Sums: account.SumsOf(nil)}}, Why: "x"}))
 	}, want: []Kind{FileMissing, FileOutside}},
 	{name: "amend over a rewind", do: func(l *lake) {
 		f := l.merge("mixed.json", l.file(0, 0), l.file(4, 0))
@@ -473,6 +500,26 @@ var mended = []damage{
 	{name: "copy of a live file in place of another", do: func(l *lake) {
 		l.substitute(l.file(0, 1), l.file(0, 0), func(b []byte) []byte { return b }, nil)
 	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}, says: "is a copy of"},
+	{name: "copy of a live file of an earlier build, with SHA-256 alone, in place of another", do: func(l *lake) {
+		l.earlier(0)
+		l.substitute(l.file(1, 0), l.file(0, 0), func(b []byte) []byte { return b }, nil)
+	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}, says: "is a copy of"},
+	{name: "copy of a live file in place of one of an earlier build, with SHA-256 alone", do: func(l *lake) {
+		l.earlier(1)
+		l.substitute(l.file(1, 0), l.file(0, 0), func(b []byte) []byte { return b }, nil)
+	}, want: []Kind{OffsetsTwice}, fast: []Kind{OffsetsTwice}, says: "is a copy of"},
+	{name: "amend without a checksum", do: func(l *lake) {
+		a := l.amend(l.file(0, 1), "rewritten.json")
+		n := l.nth(account.KindAmend, 0)
+		l.change(n, func(b string) string { return strings.Replace(b, `"xxh128":`, `"xxh3":`, 1) })
+		l.edit(a.Final, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
+		l.at(l.entry(n))
+	}, want: []Kind{EntryDamaged}, fast: []Kind{EntryDamaged}},
+	{name: "repair without a checksum", do: func(l *lake) {
+		h := l.punch(false)
+		l.mend(h, func(r *commit.Replacement) { r.Sums = account.Sums{} })
+		l.at(l.entry(l.nth(account.KindRepair, 0)))
+	}, want: []Kind{EntryDamaged}, fast: []Kind{EntryDamaged}},
 	{name: "one of two files twice in place of both", do: func(l *lake) {
 		f, g := l.file(0, 1), l.file(0, 0)
 		b, err := os.ReadFile(f.Final)

@@ -93,19 +93,24 @@ func Unseen(rel string) bool {
 // doubt keeps, for each file that an amend added, whether it holds rows of other files: as far as the log tells, and to be told if the file is there.
 func (j *judge) doubt(n int64, a *account.Amend) {
 	var removed []account.File
-	count, known := map[string]int{}, true
+	count, known := map[account.Sums]int{}, true
+	add := func(s account.Sums, n int) {
+		for sum := range s.Each() {
+			count[sum] += n
+		}
+	}
 	for _, p := range a.Removed {
 		f, ok := j.left[p]
 		known = known && ok && f.Recorded() // not of a version that recorded no files
 		removed = append(removed, f)
-		count[f.XXH128]--
-		for _, sum := range j.replaced[p] {
-			count[sum]--
+		add(f.Sums, -1)
+		for _, s := range j.replaced[p] {
+			add(s, -1)
 		}
 	}
 	for i := range a.Added {
 		f := &a.Added[i]
-		count[f.XXH128]++
+		add(f.Sums, 1)
 		delete(j.doubts, f.Final)
 		delete(j.fresh, f.Final)
 		if j.past.mended.Removed[f.Final] > 0 {
@@ -113,7 +118,12 @@ func (j *judge) doubt(n int64, a *account.Amend) {
 		}
 	}
 	for i := range a.Added {
-		if f := &a.Added[i]; len(a.Removed) > 0 && count[f.XXH128] > 0 && f.Length > 0 {
+		f := &a.Added[i]
+		fresh := len(a.Removed) > 0 && f.Length > 0
+		for sum := range f.Each() { // the removed ones may have only one of them
+			fresh = fresh && count[sum] > 0
+		}
+		if fresh {
 			j.fresh[f.Final] = n
 		}
 	}
@@ -139,11 +149,13 @@ type visible struct {
 
 // doubles finds files of amends that have the bytes of another visible file. Those that were adopted were there before, and are not doubted.
 func (t *table) doubles() error {
-	fresh := map[string][]visible{}
+	fresh := map[account.Sums][]visible{}
 	for _, l := range t.logs {
 		for final, n := range l.judge.fresh {
 			if f, ok := l.judge.past.mended.Added[final]; ok && l.judge.counted[final] {
-				fresh[f.XXH128] = append(fresh[f.XXH128], visible{job: l, final: final, by: n})
+				for sum := range f.Each() {
+					fresh[sum] = append(fresh[sum], visible{job: l, final: final, by: n})
+				}
 			}
 		}
 	}
@@ -151,7 +163,7 @@ func (t *table) doubles() error {
 		return nil
 	}
 	told := map[string]bool{}
-	see := func(sum string, v visible) {
+	seeOne := func(sum account.Sums, v visible) {
 		for _, f := range fresh[sum] {
 			if f.final == v.final || told[f.final] || v.job == f.job && v.certified && v.by > f.by { // what the job wrote later is no copy
 				continue
@@ -161,17 +173,22 @@ func (t *table) doubles() error {
 				What: fmt.Sprintf("an amend (entry %d) put the file into the table, and it is a copy of %s: its rows are there twice", f.by, v.final)})
 		}
 	}
+	see := func(s account.Sums, v visible) {
+		for sum := range s.Each() {
+			seeOne(sum, v)
+		}
+	}
 	for _, l := range t.logs {
 		past := l.judge.past
 		m := &past.mended
 		for final, f := range m.Added {
 			if l.judge.counted[final] {
-				see(f.XXH128, visible{job: l, final: final})
+				see(f.Sums, visible{job: l, final: final})
 			}
 		}
 		for r := range m.Each {
 			if m.Removed[r.Final] == 0 && !past.superseded(r.Certificate) {
-				see(r.XXH128, visible{job: l, final: r.Final, by: r.N, certified: true})
+				see(r.Sums, visible{job: l, final: r.Final, by: r.N, certified: true})
 			}
 		}
 		h := &history{ctx: t.ctx, store: t.store, dir: l.history.dir, visit: func(it item) {
@@ -181,7 +198,7 @@ func (t *table) doubles() error {
 			}
 			for i := range c.Files {
 				if f := &c.Files[i]; m.Removed[f.Final] == 0 {
-					see(f.XXH128, visible{job: l, final: f.Final, by: it.entry.N, certified: true})
+					see(f.Sums, visible{job: l, final: f.Final, by: it.entry.N, certified: true})
 				}
 			}
 		}}

@@ -158,7 +158,7 @@ func (t *table) job(name, dir string) error {
 	}
 	j := &judge{rep: &Job{Job: name, Log: dir, Verdict: Clean, Splits: []Split{}}, splits: map[key]*Split{}, next: map[key]int64{}, again: map[key]anew{},
 		past: past, others: map[string]bool{}, parts: map[string]bool{}, named: t.named, files: t.files, promise: t.promised(name),
-		left: map[string]account.File{}, replaced: map[string][]string{}, doubts: map[string]Problem{}, fresh: map[string]int64{}, counted: map[string]bool{}}
+		left: map[string]account.File{}, replaced: map[string][]account.Sums{}, doubts: map[string]Problem{}, fresh: map[string]int64{}, counted: map[string]bool{}}
 	h := &history{ctx: t.ctx, store: t.store, dir: dir, visit: j.visit, limit: before.last}
 	err := h.read()
 	if err := errors.Join(err, j.err); err != nil {
@@ -256,10 +256,10 @@ func (l *jobLog) later(named names, x *files) (changed bool, err error) {
 
 // copies reads the logs once more, for the originals of foreign files.
 func (t *table) copies(w *walker) error {
-	bySum := map[string]*foreign{}
+	bySum := map[account.Sums]*foreign{}
 	for _, f := range w.foreign {
-		if f.sums.XXH128 != "" {
-			bySum[f.sums.XXH128] = f
+		for sum := range f.sums.Each() {
+			bySum[sum] = f
 		}
 	}
 	if len(bySum) == 0 {

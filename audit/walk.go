@@ -102,7 +102,7 @@ func (w *walker) describe() error {
 			}
 		}
 		if !w.files.opts.Fast && err == nil {
-			f.sums, _, err = w.files.hash(r, false, false)
+			f.sums, _, err = w.files.hash(r, false, true) // both: certificates of earlier builds have SHA-256 alone
 		}
 		if err = errors.Join(err, r.Close()); err != nil && (errors.Is(err, fs.ErrUnavailable) || w.files.ctx.Err() != nil) {
 			return fmt.Errorf("read %s: %w", f.path, err)
@@ -112,11 +112,13 @@ func (w *walker) describe() error {
 }
 
 // copies compares the certificate's files with the foreign ones.
-func (w *walker) copies(c *account.Certificate, bySum map[string]*foreign) {
+func (w *walker) copies(c *account.Certificate, bySum map[account.Sums]*foreign) {
 	for i := range c.Files {
-		if f := bySum[c.Files[i].XXH128]; f != nil && f.size == c.Files[i].Length {
-			f.copyOf = c.Files[i].Final
-			f.offsets = c.Files[i].Offsets
+		for sum := range c.Files[i].Each() {
+			if f := bySum[sum]; f != nil && f.size == c.Files[i].Length {
+				f.copyOf = c.Files[i].Final
+				f.offsets = c.Files[i].Offsets
+			}
 		}
 	}
 }

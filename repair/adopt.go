@@ -56,7 +56,7 @@ const (
 // stay unproven, since nobody knows where they came from; from then on it is proven that they stay as they are. Files that may hold rows of the job
 // twice (copies of its files, files with a name or offsets of Staunch's) and links are refused, all before anything is written.
 func Adopt(ctx context.Context, e env.Env, store fs.FS, root string, w Adoption, log *slog.Logger) (*Adopted, error) {
-	a := &adopter{ctx: ctx, env: e, store: store, root: path.Clean(root), w: &w, bySum: map[string]string{}}
+	a := &adopter{ctx: ctx, env: e, store: store, root: path.Clean(root), w: &w, bySum: map[account.Sums]string{}}
 	if strings.TrimSpace(w.Why) == "" {
 		return nil, fault.Userf("a reason is needed: every audit shows it")
 	}
@@ -114,7 +114,7 @@ type adopter struct {
 	name  string // of the job
 	jobs  []string
 	files []account.File
-	bySum map[string]string
+	bySum map[account.Sums]string
 	lines bool // the table's own files are lines of JSON
 	// first is when the oldest certificate of the table's logs was written.
 	first time.Time
@@ -208,8 +208,10 @@ func (a *adopter) measureAll(list []audit.Unnamed, out *Adopted) error {
 		out.Rows += f.Rows
 		out.Bytes += f.Length
 		a.files = append(a.files, f)
-		if f.Length > 0 {
-			a.bySum[f.XXH128] = f.Final
+		for sum := range f.Each() {
+			if f.Length > 0 {
+				a.bySum[sum] = f.Final
+			}
 		}
 	}
 	return nil
@@ -221,9 +223,11 @@ func (a *adopter) twice(p, why string) error {
 
 // noCopies refuses files that are copies of those that the logs name.
 func (a *adopter) noCopies() error {
-	return originals(a.env, a.store, a.root, a.jobs, func(final, sum string) error {
-		if p := a.bySum[sum]; p != "" {
-			return a.twice(p, "it is a copy of "+final)
+	return originals(a.env, a.store, a.root, a.jobs, func(final string, sums account.Sums) error {
+		for sum := range sums.Each() {
+			if p := a.bySum[sum]; p != "" {
+				return a.twice(p, "it is a copy of "+final)
+			}
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ type old struct {
 	table *commit.Table
 	end   account.ChainEnd
 	id    account.CheckpointID
+	// earlier: files are recorded as builds before XXH128 did, by SHA-256 alone.
+	earlier bool
 }
 
 func newOld(t *testing.T) *old {
@@ -83,6 +86,9 @@ func (o *old) next() account.File {
 	name := account.FileName{Job8: account.Job8("orders"), Checkpoint: o.id, Epoch: 1, Rand: fmt.Sprintf("%024x", o.id), Ext: "json"}.String()
 	f := account.File{Final: filepath.Join(o.root, "dt=2026-01-02", name), Partition: "dt=2026-01-02", Length: int64(len(text)), Sums: account.SumsOf([]byte(text)), Rows: 2, Attempt: "1.0",
 		Insert: "1", Offsets: []account.Offsets{{Split: "e-0", Set: account.Set{Runs: []account.Run{{From: from, To: from + 2}}}}}}
+	if o.earlier {
+		f.Sums = account.Sums{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
+	}
 	f.Pending = o.write(fmt.Sprintf("_DUMP_TEMPORARY/cp-%d/task-0/%s.pending", o.id, name), text)
 	return f
 }
@@ -174,6 +180,10 @@ func TestAdoptRefused(t *testing.T) {
 			b, err := os.ReadFile(f.Final)
 			o.must(err)
 			o.write("dt=2026-01-01/copy.json", string(b))
+		}, says: "a copy of"},
+		"a copy of a file by SHA-256 alone": {do: func(o *old) {
+			o.earlier = true
+			o.write("dt=2026-01-01/copy.json", o.bytes(o.commit().Final))
 		}, says: "a copy of"},
 		"a copy of an adopted one": {do: func(o *old) {
 			_, err := o.adopt(Adoption{Why: "first"})

@@ -3,6 +3,7 @@ package repair
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -298,7 +299,7 @@ func (a *amender) objects(p string) (err error) {
 func before(m *commit.Mended, a *account.Amend) int64 {
 	for _, x := range m.Amends {
 		if slices.Equal(x.Removed, a.Removed) && slices.EqualFunc(x.Added, a.Added, func(f, g account.File) bool {
-			return f.Final == g.Final && f.Length == g.Length && f.Sums == g.Sums
+			return f.Final == g.Final && f.Length == g.Length && f.Contradicts(g.Sums) == "" // an earlier build recorded one of them
 		}) {
 			return x.N
 		}
@@ -396,30 +397,30 @@ func (a *amender) surplus(entry *account.Amend) error {
 
 // noCopies refuses added files that are copies of each other, or of files that the logs name and that are not among the removed ones.
 func (a *amender) noCopies(added []account.File) error {
-	count, sums := map[string]int{}, map[string]string{}
+	count, last := map[account.Sums]int{}, map[account.Sums]string{}
 	for i := range added {
-		if f := &added[i]; f.Length > 0 {
-			count[f.XXH128]++
-			sums[f.XXH128] = f.Final
+		for sum := range added[i].Each() {
+			if added[i].Length > 0 {
+				count[sum]++
+				last[sum] = added[i].Final
+			}
 		}
 	}
 	removed := map[string]bool{}
 	for _, p := range a.w.Removed {
 		removed[p] = true
 	}
-	type original struct {
-		final string
-		old   bool
-	}
-	of := map[string]original{}
-	err := originals(a.env, a.store, a.root, a.jobs, func(final, sum string) error {
-		switch n := count[sum]; {
-		case removed[final]:
-			if n > 0 {
-				count[sum]-- // renamed
+	of := map[account.Sums]string{}
+	err := originals(a.env, a.store, a.root, a.jobs, func(final string, sums account.Sums) error {
+		for sum := range sums.Each() {
+			switch n := count[sum]; {
+			case removed[final]:
+				if n > 0 {
+					count[sum]-- // renamed
+				}
+			case n > 0 && final != last[sum] && of[sum] == "":
+				of[sum] = final
 			}
-		case n > 0 && final != sums[sum] && !of[sum].old:
-			of[sum] = original{final, true}
 		}
 		return nil
 	})
@@ -428,38 +429,43 @@ func (a *amender) noCopies(added []account.File) error {
 	}
 	for i := range added {
 		f := &added[i]
-		switch o := of[f.XXH128]; {
-		case count[f.XXH128] <= 0: // one of the removed files under another name, or an empty one
-		case o.old:
-			return fault.Userf("%s is a copy of %s, which is not among the removed files: its rows would be there twice", f.Final, o.final).
+		renamed, old, other := false, "", ""
+		for sum := range f.Each() { // of the others perhaps one only is recorded
+			renamed = renamed || count[sum] <= 0
+			old, other = cmp.Or(old, of[sum]), last[sum]
+		}
+		switch {
+		case renamed: // one of the removed files under another name, or an empty one
+		case old != "":
+			return fault.Userf("%s is a copy of %s, which is not among the removed files: its rows would be there twice", f.Final, old).
 				WithHint("name the file that has the removed ones' rows, and move the copy out of the table")
-		case sums[f.XXH128] != f.Final:
-			return fault.Userf("%s is a copy of %s: its rows would be there twice", f.Final, sums[f.XXH128]).WithHint("move one of them out of the table")
+		case other != f.Final:
+			return fault.Userf("%s is a copy of %s: its rows would be there twice", f.Final, other).WithHint("move one of them out of the table")
 		}
 	}
 	return nil
 }
 
-// originals visits all files that the logs name, with the XXH128 of each: of certificates, of repairs and of amends.
-func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(final, sum string) error) error {
+// originals visits all files that the logs name, with the checksums of each: of certificates, of repairs and of amends.
+func originals(e env.Env, store fs.FS, root string, jobs []string, visit func(final string, sums account.Sums) error) error {
 	for _, job := range jobs {
 		m, err := commit.ReadMended(e, store, root, job)
 		if err != nil {
 			return err
 		}
 		for _, f := range m.Added {
-			if err := visit(f.Final, f.XXH128); err != nil {
+			if err := visit(f.Final, f.Sums); err != nil {
 				return err
 			}
 		}
 		for r := range m.Each {
-			if err := visit(r.Final, r.XXH128); err != nil {
+			if err := visit(r.Final, r.Sums); err != nil {
 				return err
 			}
 		}
 		_, err = commit.History(e, store, root, job, func(c *commit.Recorded) error {
 			for i := range c.Files {
-				if err := visit(c.Files[i].Final, c.Files[i].XXH128); err != nil {
+				if err := visit(c.Files[i].Final, c.Files[i].Sums); err != nil {
 					return err
 				}
 			}

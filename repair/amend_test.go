@@ -51,13 +51,27 @@ func (o *old) bytes(p string) string {
 // TestAmendCopies: a copy of a file that stays is not taken in the place of a removed one, whatever names it: a certificate, another added file. The
 // removed file itself under another name is.
 func TestAmendCopies(t *testing.T) {
+	for _, earlier := range []bool{false, true} {
+		amendCopies(t, earlier)
+	}
+}
+
+func amendCopies(t *testing.T, earlier bool) {
 	o := newOld(t)
+	o.earlier = earlier
 	gone, stays := o.commit(), o.commit()
 	row := o.bytes(gone.Final)
 	o.must(os.Remove(gone.Final))
 	other := o.write("dt=2026-01-02/other.json", o.bytes(stays.Final))
 	o.refuses("is a copy of "+stays.Final, []string{gone.Final}, other)
 	o.must(os.Remove(other))
+	renamed := o.write("dt=2026-01-02/renamed.json", row)
+	o.must(o.amend([]string{gone.Final}, renamed))
+	if err := o.amend([]string{gone.Final}, renamed); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	o.must(os.Remove(renamed))
+	gone.Final = renamed
 	line, rest, _ := strings.Cut(row, "\n")
 	a, b := o.write("dt=2026-01-02/a.json", line+"\n"), o.write("dt=2026-01-02/b.json", line+"\n")
 	o.refuses("a.json is a copy of", []string{gone.Final}, b, a)

@@ -27,9 +27,14 @@ class Newer(Damaged):
 SUMS = {'xxh128': xxh128.hasher, 'sha256': hashlib.sha256}
 
 
+def sums_of(f):
+    """Gives the checksums that are recorded of the file."""
+    return [(kind, f[kind]) for kind in SUMS if f.get(kind)]
+
+
 def recorded(f):
     """Reports whether a checksum of the file is recorded at all."""
-    return any(f.get(kind) for kind in SUMS)
+    return bool(sums_of(f))
 
 
 def uvarint(b, at):
@@ -396,11 +401,10 @@ class Job:
         """Notes which files of an amend hold offsets that the files they stand for did not hold as often, and which have other bytes than those."""
         known = all(p in self.gone and recorded(self.gone[p]) for p in removed)
         count = {}
-        for p in removed:
-            for digest in [self.gone.get(p, {}).get('xxh128')] + self.replaced.get(p, []):
-                count[digest] = count.get(digest, 0) - 1
-        for f in added:
-            count[f.get('xxh128')] = count.get(f.get('xxh128'), 0) + 1
+        for by, files in (-1, [x for p in removed for x in [self.gone.get(p, {})] + self.replaced.get(p, [])]), (1, added):
+            for f in files:
+                for digest in sums_of(f):
+                    count[digest] = count.get(digest, 0) + by
         held = {}
         for by, files in ((-1, [self.gone[p] for p in removed] if known else []), (1, added)):
             for f in files:
@@ -417,7 +421,7 @@ class Job:
         for f in added:
             self.doubts.pop(f['final'], None)
             self.fresh.pop(f['final'], None)
-            if removed and f['length'] and count[f.get('xxh128')] > 0:
+            if removed and f['length'] and all(count[digest] > 0 for digest in sums_of(f)):  # the removed ones may have only one of them
                 self.fresh[f['final']] = n
             if removed and known and any(a < hi and lo < b for split, runs in sets_of(f) for a, b in runs for lo, hi in more.get(split, [])):
                 self.doubts[f['final']] = 'it holds offsets that the files it stands for did not hold (amend, entry %d)' % n
@@ -457,6 +461,8 @@ class Job:
         for f in c.get('files') or []:
             sets = sets_of(f)
             files.append(dict(f, sets=sets, insert=f.get('insert', '')))
+        if not c.get('from_directories'):
+            self.check_sums(n, files)
         if self.open and not self.torn:
             self.found('order', 'a certificate before the one before it is done', entry=n)
         self.settle()
@@ -537,6 +543,12 @@ class Job:
         if r['supersede'] != self.rewinding and not self.torn:
             self.found('chain-broken', 'a rewind ends that did not begin', entry=n)
         self.rewinding = ''
+
+    def check_sums(self, n, files):
+        for f in files:
+            if not recorded(f):
+                self.found('entry-damaged', 'no checksum that is known', entry=n)
+                return
 
     def check_ranges(self, n, c):
         if c.get('from_directories'):  # files of a version that recorded none: its ranges are positions, from which accounts begin again
@@ -633,8 +645,9 @@ class Job:
             self.open['accepted'].append(a.get('files'))
 
     def on_repair(self, n, r, digest):
+        self.check_sums(n, [r])
         if r['final'] in self.removed:
-            self.replaced.setdefault(r['final'], []).append(r.get('xxh128'))
+            self.replaced.setdefault(r['final'], []).append(r)
         out = self.out_at.get(r['certificate'])
         if out and out < n:
             self.found('order', 'a repair behind the rewind that takes its checkpoint back', entry=n)
@@ -644,6 +657,7 @@ class Job:
             self.found('chain-broken', 'a repair names a file that no certificate names', entry=n, path=r['final'])
 
     def on_amend(self, n, a, digest):
+        self.check_sums(n, a.get('added') or [])
         self.doubt(n, a['removed'] or [], a.get('added') or [])
         for p in a['removed'] or []:
             if not self.holes and self.now(p) not in self.table.named:
@@ -735,7 +749,7 @@ class Job:
                     parquet_footer(path)
                 return path, None
             if not self.table.fast:
-                digests, lines = {name: new() for name, new in SUMS.items() if f.get(name)}, 0
+                digests, lines = {kind: SUMS[kind]() for kind, _ in sums_of(f)}, 0
                 with open(path, 'rb') as h:
                     for block in iter(lambda: h.read(1 << 20), b''):
                         for digest in digests.values():
@@ -821,25 +835,26 @@ class Table:
         for job in self.jobs:
             for final, n in job.fresh.items():
                 if final in job.counted:
-                    fresh.setdefault(job.added[final].get('xxh128'), []).append((job, final, n))
+                    for digest in sums_of(job.added[final]):
+                        fresh.setdefault(digest, []).append((job, final, n))
         told = set()
 
-        def see(digest, job, final, n=None):
-            for owner, copy, at in fresh.get(digest, []):
+        def see(f, job, final, n=None):
+            for owner, copy, at in [x for digest in sums_of(f) for x in fresh.get(digest, [])]:
                 if copy != final and copy not in told and not (n is not None and owner is job and n > at):
                     told.add(copy)
                     owner.found('offsets-twice', 'it is a copy of %s (amend, entry %d)' % (final, at), path=owner.now(copy))
 
         for job in self.jobs if fresh else ():
             for final in job.counted:
-                see(job.added[final].get('xxh128'), job, final)
+                see(job.added[final], job, final)
             for (certificate, final), repairs in job.repairs.items():
                 for r in repairs if final not in job.removed and certificate not in job.out else ():
-                    see(r.get('xxh128'), job, final, r['entry'])
+                    see(r, job, final, r['entry'])
             for n, kind, body, digest in Log(job.folder, lambda *a, **k: None).entries():
                 for f in body.get('files') or [] if kind == 'certificate' and digest not in job.out else ():
                     if f.get('final') not in job.removed:
-                        see(f.get('xxh128'), job, f.get('final'), n)
+                        see(f, job, f.get('final'), n)
 
     @staticmethod
     def bytes(path):
@@ -896,7 +911,7 @@ class Copy:
 
     def __init__(self, certificate, root, fast):
         self.root, self.fast, self.table, self.problems = os.path.realpath(root), fast, self, []
-        self.files = self.rows = 0
+        self.files = self.rows = self.lengths = 0
         try:
             with open(certificate, 'rb') as f:
                 self.body = self.parse(f.read())
@@ -949,7 +964,7 @@ class Copy:
             if problem:
                 self.found(*problem, path=path)
             else:
-                self.files, self.rows = self.files + 1, self.rows + f['rows']
+                self.files, self.rows, self.lengths = self.files + 1, self.rows + f['rows'], self.lengths + (not recorded(f))
             if closes.get(f['job']) and f['sets'] and sum(size(r) for _, r in f['sets']) != f['rows']:
                 self.found('account-open', 'rows and offsets of a file differ in number', path=f['name'])
             insert = f.get('insert', '')
@@ -972,7 +987,7 @@ class Copy:
                     self.found('file-foreign', 'the certificate does not name it', path=path)
 
     def report(self):
-        return {'copy': self.root, 'verdict': 'problems' if self.problems else 'clean', 'fast': self.fast, 'files': self.files, 'rows': self.rows, 'problems': self.problems}
+        return {'copy': self.root, 'verdict': 'problems' if self.problems else 'clean', 'fast': self.fast, 'files': self.files, 'rows': self.rows, 'without_checksum': self.lengths, 'problems': self.problems}
 
 
 def main(args):
