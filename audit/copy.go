@@ -23,11 +23,11 @@ type CopyReport struct {
 	Partition string  `json:"partition"`
 	Verdict   Verdict `json:"verdict"`
 	// Fast is set when contents were not hashed and lines not counted.
-	Fast     bool      `json:"fast"`
-	Files    int64     `json:"files"`
-	Rows     int64     `json:"rows"`
-	Bytes    int64     `json:"bytes"`
-	Lost     int64     `json:"lost_files"`
+	Fast  bool  `json:"fast"`
+	Files int64 `json:"files"`
+	Rows  int64 `json:"rows"`
+	Bytes int64 `json:"bytes"`
+	Lost  int64 `json:"lost_files"`
 	// Lengths are files of which the certificate has no checksum, since a version wrote them that recorded none: their length counts alone.
 	Lengths  int64     `json:"without_checksum,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
