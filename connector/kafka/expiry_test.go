@@ -19,8 +19,8 @@ import (
 	"staunch/env"
 )
 
-// aged creates a topic with settings (name, value, ...) and writes records one by one to partition 0, so many minutes old.
-func (b *broker) aged(topic string, settings []string, minutes ...int) {
+// aged creates a topic with settings (name, value, ...) and writes records one by one to partition 0, so many minutes older than the time that it gives.
+func (b *broker) aged(topic string, settings []string, minutes ...int) time.Time {
 	b.t.Helper()
 	conf := map[string]*string{}
 	for i := 0; i+1 < len(settings); i += 2 {
@@ -29,11 +29,13 @@ func (b *broker) aged(topic string, settings []string, minutes ...int) {
 	if _, err := b.adm.CreateTopic(context.Background(), 2, 1, conf, topic); err != nil {
 		b.t.Fatal(err)
 	}
+	now := time.Now().Truncate(time.Millisecond)
 	for _, m := range minutes {
 		r := rec(topic, 0, fmt.Sprint(m))
-		r.Timestamp = time.Now().Add(-time.Duration(m) * time.Minute)
+		r.Timestamp = now.Add(-time.Duration(m) * time.Minute)
 		b.produce(r)
 	}
+	return now
 }
 
 // look asks for the retention of the partitions of s, in order, with partition 0 at a position.
@@ -66,16 +68,16 @@ func look(t *testing.T, s *source, at int64) []connector.Retention {
 func TestExpiryTime(t *testing.T) { expiryTime(t, newBroker(t), "in") }
 
 func expiryTime(t *testing.T, b *broker, topic string) {
-	b.aged(topic, []string{"retention.ms", "3600000"}, 50, 40, 45, 40, 3, 30, 2)
+	now := b.aged(topic, []string{"retention.ms", "3600000"}, 50, 40, 45, 40, 3, 30, 2)
 	for at, want := range map[int64]int{0: 50, 1: 40, 2: 40, 3: 40, 4: 3, 5: 3, 6: 2} {
 		r := look(t, b.source([]connector.Column{valueColumn}, "topic", topic), at)[0]
 		if r.Start != 0 || r.End != 7 || r.MaxAge != time.Hour || r.MaxBytes >= 0 || r.Unknown != "" || r.NoAnswer != "" || r.Compacted || r.AgeKey != "retention.ms = 3600000" {
 			t.Fatalf("%+v", r)
 		}
 		// never later than it is, and earlier by little of what is left
-		age, left := time.Since(r.Time), time.Hour-time.Duration(want)*time.Minute
-		if early := age - time.Duration(want)*time.Minute; early < -time.Second || early > left/40+5*time.Second {
-			t.Errorf("offset %d: %v old, want %d min", at, age, want)
+		left := time.Hour - time.Duration(want)*time.Minute
+		if early := now.Add(-time.Duration(want) * time.Minute).Sub(r.Time); early < 0 || early > left/40+5*time.Second {
+			t.Errorf("offset %d: %v old, want %d min", at, now.Sub(r.Time), want)
 		}
 	}
 	r := look(t, b.source([]connector.Column{valueColumn}, "topic", topic), 7)
@@ -89,9 +91,11 @@ func TestExpiryOverdue(t *testing.T) {
 	b := newBroker(t)
 	b.aged("in", []string{"retention.ms", "60000"}, 50, -5)
 	for at, late := range map[int64]bool{0: true, 1: false} {
+		before := time.Now()
 		r := look(t, b.source([]connector.Column{valueColumn}, "topic", "in"), at)[0]
-		if left := time.Until(r.Time.Add(r.MaxAge)); late != (left <= 0) || left < -5*time.Second || !late && left < 5*time.Minute {
-			t.Errorf("offset %d has %v left", at, left)
+		leaves := r.Time.Add(r.MaxAge)
+		if now := time.Now(); late != !leaves.After(now) || leaves.Before(before.Add(-5*time.Second)) || !late && leaves.Before(now.Add(time.Minute)) {
+			t.Errorf("offset %d leaves at %v; it is %v", at, leaves, now)
 		}
 	}
 }

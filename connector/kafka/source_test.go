@@ -133,7 +133,7 @@ func (b *broker) transaction(topic string, partition int32, end kgo.TransactionE
 // settle waits until everything below offset is stable: brokers write the markers of a transaction after its end was acknowledged.
 func (b *broker) settle(topic string, partition int32, offset int64) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		l, err := b.adm.ListCommittedOffsets(context.Background(), topic)
 		if err != nil {
 			b.t.Fatal(err)
