@@ -47,11 +47,11 @@ stop_run() {
     wait
   done
 }
-# reserve: PORTS_EACH free ports in a row, below those that the kernel hands out by itself
+# reserve: PORTS_EACH free ports in a row, below those that the kernel hands out by itself and those from 30000 on at which tests have jobs show metrics
 reserve() {
   local base i try
   for try in $(seq 200); do
-    base=$((20000 + (RANDOM % 600) * PORTS_EACH))
+    base=$((20000 + (RANDOM % 500) * PORTS_EACH))
     for i in $(seq 0 $((PORTS_EACH - 1))); do port_open $((base + i)) && continue 2; done
     mkdir "$RESERVED/$base" 2>/dev/null || continue
     SLOT=$RESERVED/$base
@@ -60,7 +60,7 @@ reserve() {
     export HDFS_PORT=$((base + 5))
     return 0
   done
-  die "no free ports between 20000 and 32000"
+  die "no free ports between 20000 and 30000"
 }
 
 sweep
