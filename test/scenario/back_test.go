@@ -99,7 +99,7 @@ func TestGoBack(t *testing.T) {
 			t.Parallel()
 			s, id := killedLate(t)
 			visible := files(t, s.path("lake"), "json")
-			p := s.start(append(retained, "--from-savepoint", at(s, id), "--on-newer-output", "rewind")...).exits(0)
+			p := s.ends(append(retained, "--from-savepoint", at(s, id), "--on-newer-output", "rewind")...)
 			p.says("going back", "newer output was moved out of the table", s.path("lake", "_superseded"))
 			wantIDs(t, s.path("lake"), span(1, last))
 			s.audited(s.path("lake"))
@@ -111,7 +111,7 @@ func TestGoBack(t *testing.T) {
 		t.Parallel()
 		s, id := killedLate(t)
 		visible := snapshot(t, s.path("lake"))
-		s.start(append(retained, "--from-savepoint", id, "--on-newer-output", "keep")...).exits(0).says("newer output stays")
+		s.ends(append(retained, "--from-savepoint", id, "--on-newer-output", "keep")...).says("newer output stays")
 		got := ids(t, s.path("lake"))
 		if all := slices.Compact(slices.Clone(got)); !slices.Equal(all, span(1, last)) || len(got) == last {
 			t.Errorf("%d rows, %d of them different", len(got), len(all))
@@ -176,7 +176,7 @@ func TestGoBackKilled(t *testing.T) {
 		s, id := killedLate(t)
 		order := append(slices.Clone(retained), "--from-savepoint", id, "--on-newer-output", "keep")
 		s.start(append(order, "STAUNCH_FAILPOINT=keep.after")...).killed()
-		s.start(order...).exits(0)
+		s.ends(order...)
 		got := ids(t, s.path("lake"))
 		want := slices.Clone(got)
 		if want = slices.Compact(want); !slices.Equal(want, span(1, last)) || len(got) >= 2*last {
@@ -199,7 +199,7 @@ func TestFresh(t *testing.T) {
 	t.Run("finished", func(t *testing.T) { // a job that had finished does all its work again
 		t.Parallel()
 		s := numbers(t)
-		s.start().exits(0)
+		s.ends()
 		s.start("--fresh", "--on-newer-output", "rewind").exits(0).silent("finished before")
 		wantIDs(t, s.path("lake"), span(1, last))
 		s.audited(s.path("lake"))
@@ -278,7 +278,7 @@ func TestFromTable(t *testing.T) {
 	t.Run("not needed", func(t *testing.T) {
 		t.Parallel()
 		s := interrupted(t)
-		s.start("--from-table").exits(0).says("--from-table has no effect")
+		s.ends("--from-table").says("--from-table has no effect")
 		wantIDs(t, s.path("lake"), span(1, last))
 	})
 }
@@ -371,11 +371,11 @@ func TestOlderBackup(t *testing.T) {
 // TestSeveralJobs: an id names a checkpoint of one job; a folder of checkpoints is one for each.
 func TestSeveralJobs(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, last, last/4)+table("lake", "id BIGINT")+table("pond", "id BIGINT")+
+	s := newScript(t, sequence(1, last, rate)+table("lake", "id BIGINT")+table("pond", "id BIGINT")+
 		"SET 'pipeline.name' = 'one';\nINSERT INTO lake SELECT id FROM gen;\nSET 'pipeline.name' = 'two';\nINSERT INTO pond SELECT id FROM gen;\n")
 	s.start(append(retained, "STAUNCH_FAILPOINT=done.after:6")...).killed()
 	s.start(append(retained, "--from-savepoint", "2")...).exits(2).says("2 jobs", "folder of checkpoints")
-	s.start(append(retained, "--from-savepoint", s.path("checkpoints"))...).exits(0)
+	s.ends(append(retained, "--from-savepoint", s.path("checkpoints"))...)
 	for _, name := range []string{"lake", "pond"} {
 		wantIDs(t, s.path(name), span(1, last))
 		s.audited(s.path(name))

@@ -89,6 +89,18 @@ func (k *topic) has(partitions int32) {
 	k.connect()
 }
 
+// stable waits until readers of what is committed see a partition up to an offset: brokers write a transaction's marker after its end was acknowledged.
+func (k *topic) stable(partition int32, offset int64) {
+	k.t.Helper()
+	until(k.t, fmt.Sprintf("offset %d of %s-%d", offset, k.name, partition), nil, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		ends, err := k.adm.ListCommittedOffsets(ctx, k.name)
+		o, ok := ends.Lookup(k.name, partition)
+		return err == nil && ok && o.Err == nil && o.Offset >= offset
+	})
+}
+
 // grow adds partitions up to so many.
 func (k *topic) grow(partitions int32) {
 	k.t.Helper()

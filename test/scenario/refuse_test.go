@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,18 +22,46 @@ func table(name, columns string) string {
 	return fmt.Sprintf("CREATE TABLE %s (%s) WITH ('connector'='filesystem','path'='$DIR/%s','format'='json');\n", name, columns, name)
 }
 
-// numbers is a job that writes the numbers 1 to 1,000 to the table lake. It takes four seconds, so that a kill finds it at work on a slow machine, too.
-const last = 1000
-
+// numbers is a job that writes the numbers 1 to last to the table lake. It would take twenty seconds, so that kills find it at work on any machine; what
+// is left when they are over is done by ends, at once.
 func numbers(t *testing.T) *script {
 	t.Helper()
-	return newScript(t, sequence(1, last, last/4)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	return newScript(t, sequence(1, last, rate)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 }
 
-// slowly is that job over 1 to n, a thousand a second: for tests that do something to it while it runs.
-func slowly(t *testing.T, n int) *script {
+const (
+	last = 4000
+	rate = 200 // numbers a second
+)
+
+// endless is that job over more numbers than any test waits for: for tests that do something to it while it runs, and stop it.
+func endless(t *testing.T) *script {
 	t.Helper()
-	return newScript(t, sequence(1, n, 1000)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	return newScript(t, sequence(1, 10_000_000, 1000)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+}
+
+// sound wants the table of an endless job to have each number once, as far as the job has come, and the audit to agree.
+func (s *script) sound() {
+	s.t.Helper()
+	got := ids(s.t, s.path("lake"))
+	if len(got) == 0 {
+		s.t.Error("the table is empty")
+	}
+	wantIDs(s.t, s.path("lake"), span(1, int64(len(got))))
+	s.audited(s.path("lake"))
+}
+
+var perSecond = regexp.MustCompile(`'rows-per-second'='\d+'`)
+
+// ends runs the job to its end, with a source that does not take its time any more.
+func (s *script) ends(flags ...string) *process {
+	s.t.Helper()
+	b, err := os.ReadFile(s.file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write(s.file, perSecond.ReplaceAllString(string(b), "'rows-per-second'='1000000'"))
+	return s.start(flags...).exits(0)
 }
 
 // interrupted is the job of numbers, killed when its third checkpoint was done.
@@ -49,7 +78,7 @@ func interrupted(t *testing.T) *script {
 // finishes runs the job to its end: every number is there once, and the audit agrees.
 func (s *script) finishes(flags ...string) {
 	s.t.Helper()
-	s.start(flags...).exits(0)
+	s.ends(flags...)
 	wantIDs(s.t, s.path("lake"), span(1, last))
 	s.audited(s.path("lake"))
 }
@@ -183,7 +212,7 @@ func TestMovedFile(t *testing.T) {
 // TestStartedTwice: the same file is started while the first process lives.
 func TestStartedTwice(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, 8*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := endless(t)
 	first := s.start()
 	until(t, "four checkpoints", first, func() bool { return len(files(t, s.path("lake"), "json")) > 3 }) // its begin is cleaned away by then
 	host, err := os.Hostname()
@@ -193,20 +222,20 @@ func TestStartedTwice(t *testing.T) {
 	s.start().exits(1).says(`job "job" is running already`, host, fmt.Sprint("pid ", first.cmd.Process.Pid), "--take-over")
 	second := s.start("--take-over")
 	first.exits(1).says(fmt.Sprint("pid ", second.cmd.Process.Pid))
-	second.exits(0)
-	wantIDs(t, s.path("lake"), span(1, 8*last))
-	s.audited(s.path("lake"))
+	second.awaits("checkpoint committed")
+	second.stop()
+	s.sound()
 }
 
 // TestStartedTwiceElsewhere: the same file with another checkpoint directory; the table's claim finds it out.
 func TestStartedTwiceElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, sequence(1, 8*last, last)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := endless(t)
 	first := s.start()
 	until(t, "a visible file", first, func() bool { return len(files(t, s.path("lake"), "json")) > 0 })
 	s.start("-D", "execution.checkpointing.dir="+s.path("other")).exits(1).says(s.path("lake"), s.path("checkpoints"), fmt.Sprint("pid ", first.cmd.Process.Pid))
-	first.exits(0)
-	wantIDs(t, s.path("lake"), span(1, 8*last))
+	first.stop()
+	s.sound()
 }
 
 // damage is a way to spoil an entry of a log.
@@ -338,7 +367,7 @@ func TestEntryMissing(t *testing.T) {
 // TestNewestMissing: the newest checkpoint was removed; what remains is older than the table.
 func TestNewestMissing(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, "SET 'execution.checkpointing.num-retained' = '3';\n"+sequence(1, last, last/4)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
+	s := newScript(t, "SET 'execution.checkpointing.num-retained' = '3';\n"+sequence(1, last, rate)+table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM gen;\n")
 	s.start("STAUNCH_FAILPOINT=done.after:4").killed()
 	gone := newest(t, s.path("checkpoints/job/log"), "", "complete")
 	move(t, gone, s.path("kept"))
@@ -430,9 +459,7 @@ func TestTableBehindALink(t *testing.T) {
 	s.start().exits(1).says("are one folder", s.path("real"))
 	remove(t, s.path("lake"))
 	move(t, s.path("real"), s.path("lake"))
-	s.start().exits(0)
-	wantIDs(t, s.path("lake"), span(1, last))
-	s.audited(s.path("lake"))
+	s.finishes()
 }
 
 // TestEmptySavepoint: an empty variable in a script is no order to go on from the newest checkpoint.

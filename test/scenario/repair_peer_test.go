@@ -82,6 +82,7 @@ func TestRepairTransactions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	k.stable(0, 3*(10+1))
 	s := newScript(t, k.copyJob(bounded, "'properties.isolation.level'='read_committed'"))
 	losesAll(t, s)
 	s.repair().exits(0).says("repaired: ", k.name+"-0 offsets 0..9 22..31")

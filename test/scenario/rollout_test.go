@@ -50,7 +50,7 @@ func TestRollOutSettings(t *testing.T) {
 			if len(pending(t, s.path("lake"))) == 0 {
 				t.Error("nothing was left for the last run")
 			}
-			s.start().exits(0)
+			s.ends()
 			wantIDs(t, s.path("lake"), span(1, last))
 			s.audited(s.path("lake"))
 		})
@@ -171,7 +171,7 @@ func TestFromDirectories(t *testing.T) {
 			if x.killedAt != "" {
 				s.start("STAUNCH_FAILPOINT=" + x.killedAt).killed()
 			}
-			p := s.start().exits(0)
+			p := s.ends()
 			switch told := x.moved == 3 && x.killedAt == ""; {
 			case told:
 				p.says("level=WARN", "a folder that the checkpoint names is not there", folders[0], "3 visible files", "missing=1")
@@ -200,7 +200,7 @@ func TestFromDirectoriesLost(t *testing.T) {
 	if err := os.RemoveAll(folders[0]); err != nil {
 		t.Fatal(err)
 	}
-	s.start().exits(0).says("level=WARN", "a folder that the checkpoint names is not there", folders[0], "no visible file's name tells of it")
+	s.ends().says("level=WARN", "a folder that the checkpoint names is not there", folders[0], "no visible file's name tells of it")
 	if n := len(ids(t, s.path("lake"))); n == last || n == 0 {
 		t.Errorf("%d rows", n)
 	}
