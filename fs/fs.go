@@ -83,6 +83,21 @@ func HandleBytes(f FS) int64 {
 	return 0
 }
 
+// Mover is a store in which not every place can be reached from every other by a rename: it has mounts below it. Found by type assertion; use
+// Movable.
+type Mover interface {
+	// Movable fails if no file of the folder from can be moved into the folder to. Nothing is changed; nil also where that cannot be told.
+	Movable(from, to string) error
+}
+
+// Movable fails if no file of the folder from can be moved into the folder to. Both must exist.
+func Movable(f FS, from, to string) error {
+	if m, ok := f.(Mover); ok {
+		return m.Movable(from, to)
+	}
+	return nil
+}
+
 // GiveUp ends an open file that nobody is to use, without waiting if the store can do so.
 func GiveUp(f File) {
 	if a, ok := f.(Aborter); ok {

@@ -59,6 +59,9 @@ func (s *watched) URI(path string) string { return URI(s.FS, path) }
 // HandleBytes implements Buffering.
 func (s *watched) HandleBytes() int64 { return HandleBytes(s.FS) }
 
+// Movable implements Mover.
+func (s *watched) Movable(from, to string) error { return Movable(s.FS, from, to) }
+
 // see looks at an answer and passes it on.
 func (s *watched) see(err error) error {
 	s.mu.Lock()

@@ -49,6 +49,18 @@ func TestWatchIsAStore(t *testing.T) {
 	}
 }
 
+// mounted is a store with mounts.
+type mounted struct{ fs.FS }
+
+func (mounted) Movable(from, to string) error { return errors.New(from + " " + to) }
+
+func TestWatchedStoresTellMounts(t *testing.T) {
+	w := &fs.Watch{Resolver: one{mounted{mem.New().Client("a")}}, Now: time.Now, Away: func(string, time.Time, error) {}, Back: func(string, time.Time) {}}
+	if err := fs.Movable(second(w.Resolve("/")), "/a", "/b"); err == nil || err.Error() != "/a /b" {
+		t.Error(err)
+	}
+}
+
 func second(f fs.FS, _ string, _ error) fs.FS { return f }
 
 func TestWatchTellsOfOutages(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func TestDenied(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, d := range []string{"", "/open", "/closed", "/there", "/there/_DUMP_TEMPORARY"} {
+	for _, d := range []string{"", "/open", "/closed", "/there", "/there/_DUMP_TEMPORARY", "/split"} {
 		if err := os.MkdirAll(dir+d, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestDenied(t *testing.T) {
 	if err := os.Chmod(dir+"/closed", 0o555); err != nil { //nolint:gosec // others are to look
 		t.Fatal(err)
 	}
-	for _, d := range []string{"/open", "/there", "/there/_DUMP_TEMPORARY"} {
+	for _, d := range []string{"/open", "/there", "/there/_DUMP_TEMPORARY", "/split"} {
 		if as == nil {
 			break // they are this user's
 		}
@@ -53,7 +54,17 @@ func TestDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// a temporary folder on another file system: nothing written there can become visible
+	other, err := os.MkdirTemp("/dev/shm", "denied")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(other) })                                                                    //nolint:errcheck // best effort
+	if err := errors.Join(os.Chmod(other, 0o777), os.Symlink(other, dir+"/split/_DUMP_TEMPORARY")); err != nil { //nolint:gosec // others are to write
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, checkpoints, table, want string }{
+		{"temporary folder elsewhere", "/open/ck6", "/split", "different file systems"},
 		{"table", "/open/ck1", "/closed/lake", "/closed"},
 		{"table that is there", "/open/ck2", "/closed", "/closed"},
 		{"checkpoints", "/closed/ck", "/open/lake", "/closed"},

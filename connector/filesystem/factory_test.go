@@ -2,8 +2,10 @@ package filesystem
 
 import (
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,6 +148,29 @@ func TestProbeFails(t *testing.T) {
 		_, err := b.sink.NewWriter(b.ctx)
 		if fault.ClassOf(err) != c.class || !errors.Is(err, c.err) || !strings.Contains(err.Error(), "table lake") {
 			t.Errorf("%s %v: %v", c.op, c.err, err)
+		}
+	}
+}
+
+// apart is a store in which some folder cannot be reached from another by a rename.
+type apart struct{ fs.FS }
+
+func (a apart) Movable(from, to string) error {
+	return fmt.Errorf("move files %s to %s: %w", from, to, syscall.EXDEV)
+}
+
+// TestProbeFindsATemporaryFolderElsewhere: where the temporary folder lies on another file system than the table, no file would ever become visible. That
+// is its user's to heal, before the first row.
+func TestProbeFindsATemporaryFolderElsewhere(t *testing.T) {
+	b := newBench(t, nil)
+	b.sink.store = apart{b.sink.store}
+	_, err := b.sink.NewWriter(b.ctx)
+	if fault.ClassOf(err) != fault.User || !errors.Is(err, syscall.EXDEV) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"table lake", "/data/lake/_DUMP_TEMPORARY", "in /data/lake:", "mount"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (p *probe) result() probeResult {
 }
 
 // Probe writes two small files under unique names into the table's temporary folder and tries to rename one over the other. It finds a store
-// that does not answer, permissions, quota and names too long before the first row, and a store whose rename overwrites. Both files are removed
+// that does not answer, permissions, quota, names too long and a temporary folder on another file system before the first row, and a store whose rename overwrites. Both files are removed
 // again, by exact name. After one success it does nothing.
 func (s *sink) Probe(ctx connector.Context) error {
 	if s.probe.result() != probeNot {
@@ -55,6 +55,10 @@ func (s *sink) try(ctx connector.Context) (probeResult, error) {
 	dir := s.root + "/" + temporary
 	if err := left.makeFolder(s.store, wait, dir); err != nil {
 		return probeNot, classify(err, "make folder", dir)
+	}
+	if err := fs.Movable(s.store, dir, s.root); err != nil {
+		return probeNot, fault.New(fault.User, "files written in %s can never become visible in %s: %w", dir, s.root, err).WithHint(
+			"take away the mount or link at %s, or choose another 'path'", dir)
 	}
 	var names [2]string
 	for i := range names {

@@ -119,6 +119,16 @@ func (s *FS) Rename(src, dst string) error {
 	return moveByLink(src, dst)
 }
 
+// Movable implements fs.Mover. The kernel compares the mounts of both folders before it looks for the file, so that a name too long to be anybody's
+// asks about all files; a bind mount of the same disk is told, too, which no look at device numbers does.
+func (s *FS) Movable(from, to string) error {
+	name := "/" + strings.Repeat("n", 256)
+	if err := renameNoReplace(from+name, to+name); err == syscall.EXDEV {
+		return wrap("move files", from, to, err)
+	}
+	return nil
+}
+
 // moveByLink is a rename without overwriting for file systems that have no such call.
 func moveByLink(src, dst string) error {
 	// linkat without AT_SYMLINK_FOLLOW: a symbolic link is moved, not what it points to.

@@ -82,6 +82,19 @@ func TestOtherFileSystem(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 		t.Errorf("%v has a sentinel", err)
 	}
+	if err := fs.Movable(s, dir, other); !errors.Is(err, syscall.EXDEV) || !strings.Contains(err.Error(), "different file systems") || !strings.Contains(err.Error(), other) {
+		t.Errorf("movable: %v", err)
+	}
+	for _, c := range [][2]string{{dir, dir + "/to"}, {dir, dir + "/missing"}, {dir + "/missing", other}} {
+		if err := errors.Join(os.MkdirAll(dir+"/to", 0o755), fs.Movable(s, c[0], c[1])); err != nil {
+			t.Errorf("movable from %s to %s: %v", c[0], c[1], err)
+		}
+	}
+	for _, d := range []string{dir + "/to", other} {
+		if l, err := os.ReadDir(d); err != nil || len(l) > 0 {
+			t.Errorf("something is left in %s: %v, %v", d, l, err)
+		}
+	}
 }
 
 func TestSymlinks(t *testing.T) {
