@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,6 +249,19 @@ var damages = []damage{
 		l.edit(l.file(1, 0).Final, func(text []byte) []byte { return bytes.Replace(text, []byte("v"), []byte("w"), 1) })
 		l.at()
 		l.forge(l.nth("certificate", 1), func(c *account.Certificate) { c.Files[0].Sums = account.Sums{} })
+	}, want: []Kind{EntryDamaged}, says: "without a checksum"},
+	{name: "checksum that is no text in the newest certificate", do: func(l *lake) {
+		l.change(l.nth("certificate", 4), func(b string) string {
+			return regexp.MustCompile(`"xxh128":"[0-9a-f]+"`).ReplaceAllString(b, `"xxh128":[]`)
+		})
+	}, want: []Kind{EntryDamaged, FileForeign}},
+	{name: "files without checksums said to be from folders, forged", do: func(l *lake) {
+		l.forge(l.nth("certificate", 1), func(c *account.Certificate) {
+			c.FromDirectories = []string{"_DUMP_TEMPORARY/cp-2/task-0"}
+			for i := range c.Files {
+				c.Files[i].Sums = account.Sums{}
+			}
+		})
 	}, want: []Kind{EntryDamaged}, says: "without a checksum"},
 	{name: "a letter changed, in a table of an earlier build, with SHA-256 alone", do: func(l *lake) {
 		l.earlier(1)

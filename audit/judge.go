@@ -128,9 +128,7 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindCertificate:
 		c := &certificate{hash: e.SHA256, n: e.N}
 		if read(&c.Certificate) {
-			if len(c.FromDirectories) == 0 {
-				j.summed(e, c.Files)
-			}
+			j.summed(e, c.Files, len(c.FromDirectories) > 0)
 			return j.certificate(e, c)
 		}
 		j.torn = true
@@ -180,13 +178,13 @@ func (j *judge) judge(e *log.Entry) error {
 	case account.KindRepair:
 		var r account.Repair
 		if read(&r) {
-			j.summed(e, []account.File{{Final: r.Final, Sums: r.Sums}})
+			j.summed(e, []account.File{{Final: r.Final, Sums: r.Sums}}, false)
 			j.repair(e, &r)
 		}
 	case account.KindAmend:
 		var a account.Amend
 		if read(&a) {
-			j.summed(e, a.Added)
+			j.summed(e, a.Added, false)
 			j.amend(e, &a)
 		}
 	default:
@@ -195,10 +193,11 @@ func (j *judge) judge(e *log.Entry) error {
 	return nil
 }
 
-// summed reports an entry that names a file by no checksum: perhaps by one of a later version, and its length proves little.
-func (j *judge) summed(e *log.Entry, files []account.File) {
+// summed reports an entry that names a file by no checksum: perhaps by one of a later version, and its length proves little. Files from folders have nothing
+// but a length.
+func (j *judge) summed(e *log.Entry, files []account.File, folders bool) {
 	for i := range files {
-		if f := &files[i]; !f.Recorded() {
+		if f := &files[i]; !f.Recorded() && !(folders && f.Rows == 0 && len(f.Offsets) == 0) {
 			j.at(e, EntryDamaged, newerAdvice+"; if it was this one: "+doctored, "it names %s without a checksum that this version knows", f.Final)
 			return
 		}

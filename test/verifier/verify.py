@@ -29,6 +29,8 @@ SUMS = {'xxh128': xxh128.hasher, 'sha256': hashlib.sha256}
 
 def sums_of(f):
     """Gives the checksums that are recorded of the file."""
+    if not all(isinstance(f.get(kind), (str, type(None))) for kind in SUMS):
+        raise Damaged('a checksum that is no text')
     return [(kind, f[kind]) for kind in SUMS if f.get(kind)]
 
 
@@ -333,7 +335,7 @@ class Job:
         self.reach, self.line, self.rewinding, self.again, self.others = {}, [], '', {}, set()
         self.holes, self.repaired, self.amended_rows = False, [], 0
         self.amends, self.backed, self.unfinished = [], set(), False
-        self.gone, self.replaced, self.doubts, self.fresh, self.counted = {}, {}, {}, {}, set()
+        self.gone, self.replaced, self.doubts, self.fresh, self.counted, self.unread = {}, {}, {}, {}, set(), set()
 
     def found(self, kind, what, **more):
         self.table.found(kind, what, job=self.name, **more)
@@ -378,6 +380,7 @@ class Job:
             except (KeyError, TypeError, AttributeError, Damaged) as e:
                 self.found('entry-damaged', 'no %s: %r' % (kind, e), entry=n)
                 self.torn = True
+                self.unread.add(n)
         self.committing = self.open is not None and 'out' not in self.open
         self.settle()
         whole, mixed = self.voids()
@@ -460,9 +463,9 @@ class Job:
         files = []
         for f in c.get('files') or []:
             sets = sets_of(f)
+            sums_of(f)
             files.append(dict(f, sets=sets, insert=f.get('insert', '')))
-        if not c.get('from_directories'):
-            self.check_sums(n, files)
+        self.check_sums(n, [f for f in files if not c.get('from_directories') or f['rows'] or f['sets']])  # those from folders have nothing but a length
         if self.open and not self.torn:
             self.found('order', 'a certificate before the one before it is done', entry=n)
         self.settle()
@@ -880,7 +883,9 @@ class Table:
         for job in self.jobs:  # a certificate stands before its files are visible
             for p, done in job.parts.items():
                 parts[p] = parts.get(p) or done
-            for _, kind, body, _ in Log(job.folder, lambda *a, **k: None).entries() if strangers or success - set(parts) else ():
+            for n, kind, body, _ in Log(job.folder, lambda *a, **k: None).entries() if strangers or success - set(parts) else ():
+                if n in job.unread:
+                    continue
                 if kind == 'amend':
                     later.update(job.now(f['final']) for f in body.get('added') or [] if 'final' in f)
                 if kind == 'certificate':
