@@ -274,6 +274,9 @@ func ReadCertificate(b []byte) (*Exported, error) {
 	}
 	names := map[string]bool{}
 	for _, f := range x.Files {
+		if !f.Recorded() && (f.Rows != 0 || len(f.Offsets) > 0) { // not from folders
+			return nil, bad("it names %s without a checksum that this version knows", f.Name)
+		}
 		if f.Name == "" || path.IsAbs(f.Name) || path.Clean(f.Name) != f.Name || strings.HasPrefix(f.Name, "../") || f.Name == ".." || names[f.Name] {
 			return nil, bad("%q is no name of a file below the partition, or is named twice", f.Name)
 		}

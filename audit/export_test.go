@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,13 @@ func TestExportedSums(t *testing.T) {
 	} {
 		other := sign(t, cert, func(x *Exported) { x.Files[0].Sums = leave(x.Files[0].Sums) })
 		if found, _ := l.check(other, copy); !slices.Equal(found, []Kind{FileChanged}) {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+
+	for name, change := range map[string]string{"no checksum": `"xxh3":"$1"`, "one that is no text": `"xxh128":5`} {
+		body := regexp.MustCompile(`"xxh128": "([0-9a-f]+)",\s+"sha256": "[0-9a-f]+"`).ReplaceAllString(string(cert[bytes.Index(cert, []byte(bodyMark))+len(bodyMark):len(cert)-2]), change)
+		if found, _ := l.check(signed(body), copy); !slices.Equal(found, []Kind{CertificateDamaged}) {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

@@ -945,6 +945,8 @@ class Copy:
                 raise Damaged('no name of a file below the partition: %r' % name)
             names.add(name)
             f['sets'] = sets_of(f)
+            if not recorded(f) and (f['rows'] or f['sets']):  # not from folders
+                raise Damaged('no checksum that is known: %r' % name)
         return head['body']
 
     def run(self):
