@@ -256,18 +256,31 @@ func TestDrillBesideTheJob(t *testing.T) {
 	}
 	job := start()
 	t.Cleanup(func() { stop(job) })
+	visible := func() int {
+		files, err := filepath.Glob(filepath.Join(dir, "lake", "k=1", "part-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
 	produce := func() {
 		if err := b.cl.ProduceSync(t.Context(), &kgo.Record{Topic: "events", Value: []byte(`{"id":1,"k":1}`)}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for seen := 0; seen < 3; { // so that it also renames and removes what was there before
-		produce()
-		files, err := filepath.Glob(filepath.Join(dir, "lake", "k=1", "part-*"))
-		if seen = len(files); err != nil || t.Context().Err() != nil {
-			t.Fatal(err, t.Context().Err())
+	commits := func(files int) { // until the job, which reads what comes, has made so many files visible
+		late := time.After(3 * time.Minute)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for ; visible() < files; produce() {
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Fatalf("the job has made %d files visible, not %d", visible(), files)
+			}
 		}
 	}
+	commits(3) // so that it also renames and removes what was there before
 	cmd := exec.CommandContext(t.Context(), b.bin, "drill", file, "--records", "400", "--steps", "rename pending file", "--faults", "kill-after,twice,late")
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	var errs bytes.Buffer
@@ -283,6 +296,7 @@ func TestDrillBesideTheJob(t *testing.T) {
 	lines := 0
 	for sc := bufio.NewScanner(pipe); sc.Scan(); fmt.Fprintln(&out, sc.Text()) {
 		if lines++; lines%3 == 0 {
+			commits(visible() + 1) // what was started is seen at work before it is stopped
 			stop(job)
 			job = start()
 		}
