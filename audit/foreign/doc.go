@@ -2,6 +2,8 @@
 // carries the partition and the offset of its record, or where Kafka Connect put both into the files' names, a missing and a doubled record can be
 // seen: every partition's offsets must be there without a gap, each once.
 //
+// Where Spark's streaming sink has left a log of its files, these are the table (log.go); a table whose log is not read here is never clean.
+//
 // The way of a table: its folders are listed page by page (walk.go); files are read side by side, only the position columns of them (parquet.go,
 // lines.go, json.go, csv.go), or only their names (connect.go); each file's offsets become sets (rows.go) that are joined per partition, which shows
 // what is there twice. Then the folders are listed again: a table that moved under the audit is said to have moved (table.go). Only if there are doubles,

@@ -33,7 +33,12 @@ const (
 	FileUnreadable  Kind = "file-unreadable"   // it is there and cannot be read
 	FileDamaged     Kind = "file-damaged"      // truncated, or not of the format that it should be
 	FileUnknown     Kind = "file-unknown"      // of no format that is known here
-	FileChanged     Kind = "file-changed"      // it was being written while it was read
+	FileChanged     Kind = "file-changed"      // it was being written while it was read, or is not as long as Spark's log says
+	FileMissing     Kind = "file-missing"      // Spark's log names it, and it is not there
+	FileUnlisted    Kind = "file-unlisted"     // it is there, and Spark's log does not name it
+	LogDamaged      Kind = "log-damaged"       // Spark's log cannot be followed
+	LogElsewhere    Kind = "log-elsewhere"     // Spark's log names files outside of the table
+	TableFormat     Kind = "table-format"      // Delta Lake, Iceberg, Hudi: the folder does not say which files are the table's
 	FileVanished    Kind = "file-vanished"     // gone between listing and reading
 	TableMoved      Kind = "table-moved"       // files that were read have gone since, or new ones never end
 	ColumnMissing   Kind = "column-missing"    // a file has no such column, or not as numbers
@@ -115,6 +120,8 @@ type Report struct {
 	Between bool `json:"between"`
 	// By says where offsets were read: "columns part, off", "names".
 	By string `json:"by"`
+	// Log is the one by which files are the table's, if there is one.
+	Log string `json:"log,omitempty"`
 	// Names: no file was opened, what the verdict says is by names and lengths only.
 	Names bool `json:"names_only,omitempty"`
 	// Files that were read (with names: counted), their Bytes and Rows.

@@ -59,6 +59,8 @@ type auditor struct {
 	root  string
 	opts  Options
 	seen  seen
+	// log says which files are the table's; nil: all that are in the folder.
+	log *sinkLog
 
 	mu      sync.Mutex
 	rep     *Report
@@ -100,7 +102,13 @@ func Table(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 		a.rep.problem(Problem{Kind: NoRows, What: "it is a file, not a table's folder", Path: root, ToDo: "name the folder that the other tool writes to"})
 		return a.rep, nil
 	}
+	if err := a.logs(); err != nil {
+		return nil, err
+	}
 	if err := a.read(); err != nil {
+		return nil, err
+	}
+	if err := a.listed(); err != nil {
 		return nil, err
 	}
 	// Readers found them in any order.
@@ -116,7 +124,7 @@ func (a *auditor) read() error {
 	told := int64(0)
 	for turn := range uint8(listings) {
 		before := int64(len(a.seen))
-		w := &walk{ctx: a.ctx, store: a.store, names: a.opts.Names, seen: a.seen, turn: turn, bad: a.folder}
+		w := &walk{ctx: a.ctx, store: a.store, names: a.opts.Names, seen: a.seen, turn: turn, of: a.belongs, bad: a.folder}
 		if err := a.files(w, a.offsets); err != nil {
 			return err
 		}

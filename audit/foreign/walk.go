@@ -36,6 +36,8 @@ type walk struct {
 	hidden int64
 	// again counts the files that an earlier listing had already.
 	again int64
+	// of reports whether a file is the table's; nil: all are.
+	of func(p string, i fs.Info, turn uint8) bool
 	// give takes a file that no earlier listing had.
 	give func(found) error
 	// bad takes a folder that cannot be listed.
@@ -56,6 +58,8 @@ func (w *walk) folder(dir string) error {
 			return nil
 		case i.Dir && !i.Symlink:
 			below = append(below, i.Name)
+			return nil
+		case w.of != nil && !w.of(p, i, w.turn):
 			return nil
 		}
 		k := hashOf(p)

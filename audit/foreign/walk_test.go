@@ -43,6 +43,9 @@ func (m *many) Stat(p string) (fs.Info, error) {
 	if p == "/t" {
 		return fs.Info{Name: "t", Dir: true}, nil
 	}
+	if !strings.HasPrefix(path.Base(p), "part-") {
+		return fs.Info{}, fs.ErrNotExist
+	}
 	return fs.Info{Name: path.Base(p), Size: int64(len(m.body(m.index(p))))}, nil
 }
 
