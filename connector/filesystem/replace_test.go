@@ -40,7 +40,7 @@ func (b *bench) replace(lost *account.File) connector.Replacement {
 
 // TestReplace: out of batches cut in another way, with rows of other files and splits, the replacement takes its own and becomes the same file.
 func TestReplace(t *testing.T) {
-	b := newBench(t, stringKeys("p"))
+	b := newBench(t, stringKeys("p"), keyChecksum, checksumSHA256)
 	lost := lostFile(b)
 	want, footer := b.text(lost)
 	r := b.replace(lost)
@@ -78,7 +78,7 @@ func TestReplace(t *testing.T) {
 			t.Errorf("footer %s is %q, was %q", k, foot[k], v)
 		}
 	}
-	if f.Rows != lost.Rows || f.Length != lost.Length || f.Sums != lost.Sums || f.Final != lost.Final || f.Pending == lost.Pending {
+	if f.Rows != lost.Rows || f.Length != lost.Length || f.Sums != lost.Sums || len(f.SHA256) != 64 || f.Final != lost.Final || f.Pending == lost.Pending {
 		t.Errorf("%+v, want %+v", f, lost)
 	}
 	for i, o := range lost.Offsets {

@@ -72,7 +72,7 @@ func TestNamesAndCommittable(t *testing.T) {
 	}
 }
 
-// TestChecksum: SHA-256 is there when the table wants it, also in replacements.
+// TestChecksum: SHA-256 is there when the table wants it; TestReplace holds replacements to the same.
 func TestChecksum(t *testing.T) {
 	b := newBench(t, nil, keyChecksum, checksumSHA256)
 	w := b.writer()
