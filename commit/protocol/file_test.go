@@ -105,6 +105,19 @@ func TestPatience(t *testing.T) {
 	if got := play(Variant{}, refused...); !strings.HasSuffix(got, "FAILS") {
 		t.Error("refused for ever:", got)
 	}
+	// Before it is one, the target is looked at: both places may hold the file, which no restart would change.
+	for answer, want := range map[string]string{"ok": "target SKIPPED", "long": "target log DAMAGED", "missing": "target FAILS"} {
+		for _, rename := range []string{"refused", "other"} {
+			var answers []string
+			for range Refusals + 1 {
+				answers = append(answers, rename, "ok")
+			}
+			got := play(Variant{}, append(answers, answer)...)
+			if !strings.HasSuffix(got, "rename source "+want) || strings.Count(got, "rename") != Refusals+1 {
+				t.Errorf("%s for ever, then the target %s: %s", rename, answer, got)
+			}
+		}
+	}
 	if got := play(Variant{}, append(none, "ok", "ok")...); !strings.HasSuffix(got, "RENAMED") {
 		t.Error("outage:", got)
 	}

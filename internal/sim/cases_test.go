@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"staunch/commit"
 	"staunch/connector"
 	"staunch/fault"
+	"staunch/fs"
 	"staunch/fs/mem"
 )
 
@@ -720,6 +722,60 @@ func w2Fails(c *script) {
 	c.until("the job runs again", func() bool { return c.last.job.Status().Phase == "RUNNING" })
 	c.checkpoint()
 	c.sees("after the next checkpoint", 0, 20)
+	c.finish()
+}
+
+// TestW3: renames that answer "false". One did nothing and is repeated; one was carried out; one is refused for ever, because source and target are both
+// there: the file is visible, so that it is neither moved to another name nor waited for (P1, P5).
+func TestW3(t *testing.T) { holds(t, w3) }
+
+func w3(c *script) {
+	c.begin()
+	c.abcd()
+	tries, both := map[string]int{}, ""
+	c.answers = func(op mem.Op) mem.Effect {
+		if !moves(op, "") {
+			return mem.Effect{}
+		}
+		dt := path.Base(path.Dir(op.To))
+		tries[dt]++
+		switch {
+		case dt == "dt=a":
+			if both == "" {
+				both = op.Path
+				c.aside(func() {
+					b, err := fs.ReadFile(c.o.client, op.Path)
+					c.must(err)
+					f, err := c.o.client.Create(op.To)
+					c.must(err)
+					_, err = f.Write(b)
+					c.must(errors.Join(err, f.Sync(), f.Close()))
+				})
+			}
+			return mem.Effect{Kind: mem.Refuse}
+		case dt == "dt=b" && tries[dt] == 1:
+			return mem.Effect{Kind: mem.DoneRefuse}
+		case dt == "dt=c" && tries[dt] < 3:
+			return mem.Effect{Kind: mem.Refuse}
+		}
+		return mem.Effect{}
+	}
+	id := c.checkpoint()
+	c.sees("after the checkpoint", 0, 4)
+	if tries["dt=b"] != 1 || tries["dt=c"] != 3 {
+		c.failf("renames: %v", tries)
+	}
+	c.judged(id, account.Skipped, account.Skipped, account.Renamed, account.Renamed)
+	if s := c.last.job.Status(); s.Restarts != 0 || s.Counters != (account.Counters{Created: 4, Renamed: 2, Skipped: 2}) {
+		c.failf("%+v", s)
+	}
+	c.answers = nil
+	c.rows(2, "a")
+	c.checkpoint()
+	c.sees("after the next checkpoint", 0, 6)
+	if p := c.pending(); !slices.Equal(p, []string{both}) {
+		c.failf("in the temporary area: %v, expected %s only", p, both)
+	}
 	c.finish()
 }
 
