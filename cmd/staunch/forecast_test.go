@@ -112,8 +112,6 @@ func newFeed(t *testing.T) *feed {
 	}
 	t.Cleanup(f.cl.Close)
 	f.adm = kadm.NewClient(f.cl)
-	f.topic("events", 3, 4, nil)
-	f.fill(f.cl, "events", 4)
 	f.topic("single", 1, 4, nil)
 	f.fill(f.cl, "single", 4)
 	f.topic("compacted", 3, 4, map[string]string{"cleanup.policy": "compact"})
@@ -136,6 +134,9 @@ func newFeed(t *testing.T) *feed {
 	if err := tx.EndTransaction(context.Background(), kgo.TryCommit); err != nil {
 		t.Fatal(err)
 	}
+	f.now = time.Now() // its rate is looked at, and how long the others took is no part of it
+	f.topic("events", 3, 4, nil)
+	f.fill(f.cl, "events", 4)
 	return f
 }
 
