@@ -15,8 +15,8 @@ import (
 const recipeVersion = 1
 
 // recipe is what a branch's rows and the bytes of its files follow from, besides its expressions: types, formats and their options, the session's
-// zone. A lost file can be made again only if all of it is what it was. What only says where records come from and when files end (servers,
-// start-up modes, rolling) is left out: it may change.
+// zone. A lost file can be made again only if all of it is what it was. What only says where records come from, when files end and by what certificates
+// name them (servers, start-up modes, rolling, checksums) is left out: it may change.
 func (p *planner) recipe(br branch, t *Table, source changelog.Schema) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, " recipe %d, zone %s", recipeVersion, p.zone())
@@ -34,7 +34,7 @@ func (p *planner) recipe(br branch, t *Table, source changelog.Schema) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, " into %s by %s, NULL %v drop %v", columns(s.sinkColumns()), strings.Join(s.Keys, "/"), br.notNull, br.drop)
-	p.settings(&b, s, "sink.", "scan.", "properties.", "path", "temporary-cleanup", "auto-compaction", "compaction.", "source.")
+	p.settings(&b, s, "sink.", "scan.", "properties.", "path", "temporary-", "checksum", "auto-compaction", "compaction.", "source.")
 	return b.String()
 }
 

@@ -49,6 +49,8 @@ INSERT INTO lake SELECT id, CAST(ts AS STRING), p FROM src WHERE n > 1;
 		{"'scan.startup.mode' = 'earliest-offset'", "'scan.startup.mode' = 'latest-offset', 'scan.bounded.mode' = 'latest-offset'", true},
 		{"'format' = 'parquet'", "'format' = 'parquet', 'sink.rolling-policy.file-size' = '1mb'", true},
 		{"CREATE TABLE src", "SET 'execution.checkpointing.interval' = '1 s';\nCREATE TABLE src", true},
+		{"CREATE TABLE src", "SET 'staunch.table.lake.checksum' = 'sha256';\nCREATE TABLE src", true},
+		{"CREATE TABLE src", "SET 'staunch.table.lake.temporary-ttl' = '1 d';\nCREATE TABLE src", true},
 		{"SELECT id,", "SELECT\n  id,", true},
 		{"n > 1", "n > 2", false},
 		{"CAST(ts AS STRING)", "CAST(n AS STRING)", false},
