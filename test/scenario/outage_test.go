@@ -45,10 +45,11 @@ func TestBrokerAway(t *testing.T) {
 func TestStartWhileAway(t *testing.T) {
 	k := newTopic(t, 1)
 	k.fill(0, 1, 20)
-	s := newScript(t, k.copyJob("'properties.default.api.timeout.ms'='1000'", "'properties.request.timeout.ms'='500'"))
+	s := newScript(t, k.copyJob())
 	p := s.start()
 	p.seen(s.path("lake"), 20)
 	p.stop()
+	s.edit(k.copyJob("'properties.default.api.timeout.ms'='1000'", "'properties.request.timeout.ms'='500'"))
 	peer.KillKafka(t)
 	p = s.start()
 	p.awaits("level=WARN", "no Kafka broker answers; waiting for it", peer.Kafka(t))
