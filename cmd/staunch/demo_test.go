@@ -38,7 +38,7 @@ func TestDemo(t *testing.T) {
 func demoToTheEnd(t *testing.T, bin string) {
 	dir := filepath.Join(t.TempDir(), "it's a demo")
 	for range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		cmd := exec.CommandContext(ctx, bin, "demo", "--records", "50000", "--dir", dir)
 		b, err := cmd.CombinedOutput()
 		cancel()

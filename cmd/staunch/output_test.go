@@ -49,7 +49,7 @@ func TestFullOutput(t *testing.T) {
 	}
 	run := func(out *os.File, args ...string) (string, int) {
 		var stderr bytes.Buffer
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, bin, args...)
 		cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), "XDG_STATE_HOME="+dir+"/state"), &stderr
@@ -195,7 +195,7 @@ func TestReportsArePrintable(t *testing.T) {
 // program runs the program in a folder of its own.
 func program(t *testing.T, bin, dir, shell string) (out string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", shell)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_STATE_HOME="+dir+"/state", "S="+bin)

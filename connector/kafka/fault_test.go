@@ -574,7 +574,7 @@ func TestSASL(t *testing.T) {
 			b := connectTo(t, fake.ListenAddrs()[0], s.opts...)
 			b.fill("in", 0, 0, 10)
 			wantRows(t, readTexts(t, task(t, s, connectortest.Discover(t, s, nil, nil), nil)), texts(0, 0, 10)...)
-			err = discoverError(t, source("wrong pass", "properties.default.api.timeout.ms", "700"))
+			err = discoverError(t, source("wrong pass", "properties.default.api.timeout.ms", "2000"))
 			// this broker closes the connection, where Kafka says SASL_AUTHENTICATION_FAILED, which is refused at once
 			wantError(t, err, fault.Outage, fake.ListenAddrs()[0], "user and password")
 			if strings.Contains(err.Error(), "wrong pass") {
