@@ -616,6 +616,8 @@ func (w *world) judge(r *run) error {
 		return nil
 	case errors.Is(r.err, errHard), errors.Is(r.err, fs.ErrNoSpace): // before its begin stands a process gives up at the first hard error
 		return nil
+	case w.hard && r.job.Epoch() == 0 && errors.Is(r.err, fs.ErrRefused): // the same, where the last of its tries happened to be answered "false"
+		return nil
 	}
 	if w.v.Name == Protocol.Name {
 		return find(Engine, "attempt %d ended with (%s): %v", r.n, class, r.err)
