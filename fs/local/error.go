@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	iofs "io/fs"
 	"syscall"
 
 	"staunch/fs"
@@ -20,6 +21,8 @@ func kind(no syscall.Errno) error {
 		return fs.ErrNotFile
 	case syscall.ENOSPC, syscall.EDQUOT:
 		return fs.ErrNoSpace
+	case syscall.EROFS:
+		return iofs.ErrPermission
 	case syscall.ENAMETOOLONG:
 		return fs.ErrNameTooLong
 	case syscall.ESTALE, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.ENETUNREACH,
@@ -43,6 +46,8 @@ func wrap(op, path, to string, err error) error {
 	switch no {
 	case syscall.EXDEV:
 		e.Why = "the two paths are on different file systems, between which nothing can be moved in one step"
+	case syscall.EROFS:
+		e.Why = "it is mounted read-only, or became so after an error of the disk"
 	case syscall.EISDIR:
 		e.Why = "it is a folder"
 	case syscall.EACCES, syscall.EPERM:

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,7 +181,7 @@ func TestErrnos(t *testing.T) {
 	for no, sentinel := range map[syscall.Errno]error{
 		syscall.ENOSPC: fs.ErrNoSpace, syscall.EDQUOT: fs.ErrNoSpace, syscall.ENAMETOOLONG: fs.ErrNameTooLong, syscall.ENOENT: fs.ErrNotExist,
 		syscall.ENOTDIR: fs.ErrNotExist, syscall.EEXIST: fs.ErrExist, syscall.ENOTEMPTY: fs.ErrNotEmpty, syscall.ESTALE: fs.ErrUnavailable,
-		syscall.ENOTCONN: fs.ErrUnavailable,
+		syscall.ENOTCONN: fs.ErrUnavailable, syscall.EROFS: iofs.ErrPermission,
 	} {
 		err := wrap("create", "/p", "", &os.PathError{Op: "open", Path: "/p", Err: no})
 		if !errors.Is(err, sentinel) || !errors.Is(err, no) {
