@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"strings"
@@ -59,9 +60,9 @@ func relative(p string) bool { return !strings.HasPrefix(p, "/") && !strings.Con
 // found looks through a table's log for a path below the table, or for a file by its name alone, and gives the whole path, "" if there is none.
 func found(t *teller, tb Table, p string) (at string, err error) {
 	whole := tb.Root + "/" + p
-	is := func(x string) bool {
+	is := func(was, x string) bool {
 		switch {
-		case below(x, whole):
+		case below(x, whole), below(tb.now(was, x), whole):
 			at = whole
 		case path.Base(x) == p:
 			at = x
@@ -69,10 +70,13 @@ func found(t *teller, tb Table, p string) (at string, err error) {
 		return at != ""
 	}
 	var mended *commit.Mended
+	stood := ""
 	_, err = commit.History(t.Env, tb.Store, tb.Root, tb.Job, func(c *commit.Recorded) error {
 		mended = c.Mended()
 		for i := range c.Files {
-			if is(c.Files[i].Final) || is(c.Files[i].Pending) {
+			was := tb.was(&c.Files[i])
+			stood = cmp.Or(was, stood)
+			if is(was, c.Files[i].Final) || is(was, c.Files[i].Pending) {
 				return errFound
 			}
 		}
@@ -87,7 +91,7 @@ func found(t *teller, tb Table, p string) (at string, err error) {
 	if mended != nil {
 		for i := range mended.Amends {
 			for _, f := range mended.Amends[i].Added {
-				if is(f.Final) {
+				if is(stood, f.Final) {
 					return at, nil
 				}
 			}

@@ -34,8 +34,10 @@ type File struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	// Pending and Final are its two places, without the store's name.
-	Pending    string               `json:"pending"`
-	Final      string               `json:"final"`
+	Pending string `json:"pending"`
+	Final   string `json:"final"`
+	// Now is the final place in a table that was moved or copied as a whole since; empty if it was not.
+	Now        string               `json:"now,omitempty"`
 	Partition  string               `json:"partition,omitempty"`
 	Checkpoint account.CheckpointID `json:"checkpoint"`
 	Epoch      account.Epoch        `json:"epoch"`
@@ -125,7 +127,7 @@ func (as amends) of(m *commit.Mended, n int64) *Amend {
 }
 
 // added gives the files that amends put there and that are asked for.
-func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
+func (t *teller) added(tb Table, was string, m *commit.Mended) (out []File) {
 	q := &t.Query
 	if q.Path == "" && q.Prefix == "" && q.Record == nil {
 		return nil
@@ -135,7 +137,7 @@ func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
 		by := t.amends.of(m, a.N)
 		for k := range a.Added {
 			f := &a.Added[k]
-			if !q.wants(nil, f) {
+			if !q.wants(tb, was, nil, f) {
 				continue
 			}
 			if len(t.out.Files)+len(out) >= maxKept {
@@ -144,10 +146,13 @@ func (t *teller) added(tb Table, m *commit.Mended) (out []File) {
 			}
 			x := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Final: f.Final, Partition: f.Partition, Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: a.Time,
 				Amend: by, Added: true, Offsets: offsetsOf(f), file: f}
+			if now := tb.now(was, f.Final); now != f.Final {
+				x.Now = now
+			}
 			var size int64
 			var there, known bool
 			if len(t.out.Files)+len(out) < maxLooks {
-				size, there, known = exists(tb.Store, f.Final)
+				size, there, known = exists(tb.Store, x.place())
 			}
 			switch n := m.Removed[f.Final]; {
 			case n > a.N:
@@ -182,7 +187,7 @@ func (f *File) repaired(tb Table, size int64) bool {
 		if r.Length != size {
 			continue
 		}
-		if _, waits, known := exists(tb.Store, r.Staged); known && !waits {
+		if _, waits, known := exists(tb.Store, tb.now(tb.was(f.file), r.Staged)); known && !waits {
 			return true
 		}
 	}
@@ -214,6 +219,9 @@ func (as amends) fileOf(tb Table, c *commit.Recorded, i int) File {
 	for _, r := range c.Repairs(f.Final) {
 		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
 	}
+	if now := tb.now(tb.was(f), f.Final); now != f.Final {
+		out.Now = now
+	}
 	out.Offsets, out.Amend = offsetsOf(f), as.of(c.Mended(), c.Amended(f.Final))
 	if c.Done != nil {
 		out.Done, out.DoneBy = c.Done.Time, c.Done.Epoch
@@ -238,6 +246,26 @@ func taskOf(p string) int {
 	return -1
 }
 
+// was is where the table stood when a certificate's file was written, "" if it stands there still.
+func (tb Table) was(f *account.File) string {
+	at := strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/")
+	if at <= 0 || below(f.Pending, tb.Root) {
+		return ""
+	}
+	return f.Pending[:at]
+}
+
+// now is the place of a path of a table that stood elsewhere.
+func (tb Table) now(was, p string) string {
+	if was == "" || !below(p, was) {
+		return p
+	}
+	return tb.Root + p[len(was):]
+}
+
+// place is the final place, as it is now.
+func (f *File) place() string { return cmp.Or(f.Now, f.Final) }
+
 // look finds the state of a file.
 func (f *File) look(tb Table, c *commit.Recorded) {
 	if c.Superseded > 0 {
@@ -248,7 +276,7 @@ func (f *File) look(tb Table, c *commit.Recorded) {
 		f.State = Amended
 		return
 	}
-	size, there, known := exists(tb.Store, f.Final)
+	size, there, known := exists(tb.Store, f.place())
 	switch {
 	case !known:
 		f.State = Uncertain
@@ -260,7 +288,7 @@ func (f *File) look(tb Table, c *commit.Recorded) {
 		f.State = Visible
 		return
 	}
-	_, waits, known := exists(tb.Store, f.Pending)
+	_, waits, known := exists(tb.Store, tb.now(tb.was(f.file), f.Pending))
 	if !known {
 		f.State = Uncertain
 		return
@@ -270,7 +298,7 @@ func (f *File) look(tb Table, c *commit.Recorded) {
 		f.State = Pending
 	case f.Verdict == account.Lost || c.Done == nil:
 		// It may have moved between the two looks.
-		if size, there, _ = exists(tb.Store, f.Final); there && size == f.Length {
+		if size, there, _ = exists(tb.Store, f.place()); there && size == f.Length {
 			f.State = Visible
 			return
 		}
@@ -286,14 +314,16 @@ func (q *Query) particular() bool {
 }
 
 // wants reports whether a certificate's file is asked for.
-func (q *Query) wants(c *commit.Recorded, f *account.File) bool {
+// The table stood at was when the file was written: it may be asked for by either place.
+func (q *Query) wants(tb Table, was string, c *commit.Recorded, f *account.File) bool {
 	switch {
 	case q.Path != "":
 		p := strings.TrimRight(bare(q.Path), "/")
-		return below(f.Final, p) || below(f.Pending, p)
+		return below(f.Final, p) || below(f.Pending, p) || was != "" && (below(tb.now(was, f.Final), p) || below(tb.now(was, f.Pending), p))
 	case q.Prefix != "":
 		p := bare(q.Prefix)
-		return strings.HasPrefix(f.Final, p) || strings.HasPrefix(f.Pending, p)
+		return strings.HasPrefix(f.Final, p) || strings.HasPrefix(f.Pending, p) ||
+			was != "" && (strings.HasPrefix(tb.now(was, f.Final), p) || strings.HasPrefix(tb.now(was, f.Pending), p))
 	case q.Record != nil:
 		return holds(f, *q.Record)
 	case q.Checkpoint != 0:
@@ -323,12 +353,16 @@ func (t *teller) table(tb Table) error {
 	q := &t.Query
 	where := newWhere(tb, q.Record)
 	var mended *commit.Mended
+	was := "" // where the table stood
 	_, err := commit.History(t.Env, tb.Store, tb.Root, tb.Job, func(c *commit.Recorded) error {
 		mended = c.Mended()
 		where.certificate(c)
 		var mine []File
 		for i := range c.Files {
-			if !q.wants(c, &c.Files[i]) {
+			if at := tb.was(&c.Files[i]); at != "" {
+				was = at
+			}
+			if !q.wants(tb, tb.was(&c.Files[i]), c, &c.Files[i]) {
 				continue
 			}
 			if len(t.out.Files)+len(mine) >= maxKept {
@@ -363,8 +397,11 @@ func (t *teller) table(tb Table) error {
 	if err != nil {
 		return fmt.Errorf("log of table %s: %w", tb.Root, err)
 	}
+	if was != "" {
+		t.note("table %s was written at %s: its files are looked for where it is now; the time line has the names of that time", fs.URI(tb.Store, tb.Root), fs.URI(tb.Store, was))
+	}
 	if mended != nil {
-		added := t.added(tb, mended)
+		added := t.added(tb, was, mended)
 		where.files(added)
 		t.out.Files = append(t.out.Files, added...)
 	}

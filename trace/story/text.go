@@ -150,7 +150,7 @@ func (t *text) found(w *Whereabouts) {
 	}
 	fmt.Fprintln(t)
 	for _, f := range w.Twice {
-		fmt.Fprintln(t, t.c(red, "  also in "+f.Final))
+		fmt.Fprintln(t, t.c(red, "  also in "+f.place()))
 	}
 	fmt.Fprintln(t)
 }
@@ -201,7 +201,7 @@ func (t *text) files() {
 		if f.missing() {
 			state = strings.ToUpper(state)
 		}
-		fmt.Fprintf(t, "%s %s\n", t.c(cmpColour(colourOf(string(f.State))), state), t.short(f.Final))
+		fmt.Fprintf(t, "%s %s\n", t.c(cmpColour(colourOf(string(f.State))), state), t.short(f.place()))
 		if f.Amend != nil {
 			what := "taken out of the table on purpose"
 			switch {

@@ -128,9 +128,9 @@ func (w *where) answer() Whereabouts {
 func fileText(f *File) string {
 	switch f.State {
 	case Visible:
-		return "it is in " + f.Final
+		return "it is in " + f.place()
 	case Repaired:
-		return "its file was lost and written again: " + f.Final
+		return "its file was lost and written again: " + f.place()
 	case Pending:
 		return "it is in a file that is on its way: " + f.Pending
 	case Lost:
