@@ -124,6 +124,8 @@ type amender struct {
 	jobs  []string
 	// found are the files of the rewrite that a certificate names, by final path.
 	found map[string]*named
+	// stood is where the table was written, if that is elsewhere.
+	stood string
 }
 
 // named is what a certificate says of a file.
@@ -190,6 +192,9 @@ func (a *amender) job() error {
 	for _, p := range a.w.Removed {
 		x := a.found[p]
 		switch {
+		case x == nil && a.stood != "":
+			return fault.Userf("no certificate names %s: the table was written at %s, and its log has the paths of that place", p, a.stood).
+				WithHint("a table that was moved or copied takes no amends: record it where the table was written, and copy it with its log again")
 		case x == nil:
 			return fault.Userf("no certificate names %s", p).WithHint("name files by the paths that staunch audit shows")
 		case a.name == "":
@@ -227,6 +232,9 @@ func (a *amender) read(job string) error {
 		for i := range c.Files {
 			f := &c.Files[i]
 			if !asked[f.Final] {
+				if at := strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/"); at > 0 && f.Pending[:at] != a.root {
+					a.stood = f.Pending[:at]
+				}
 				continue
 			}
 			x := &named{File: *f, certificate: c.Hash, checkpoint: c.Checkpoint, job: job, open: c.Done == nil}

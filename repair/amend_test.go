@@ -185,6 +185,19 @@ func TestAmendOfALoss(t *testing.T) {
 	o.must(o.amend([]string{f.Final}))
 }
 
+// TestAmendOfMovedTable: the paths that the audit shows of a table that was moved are not those of its log, and that is said.
+func TestAmendOfMovedTable(t *testing.T) {
+	o := newOld(t)
+	f := o.commit()
+	was := o.root
+	o.root += "-moved"
+	o.must(os.Rename(was, o.root))
+	final := o.root + strings.TrimPrefix(f.Final, was)
+	o.must(os.Remove(final))
+	o.refuses("the table was written at "+was, []string{final})
+	o.refuses("takes no amends", []string{final})
+}
+
 // TestAdoptCopyOfReplacement: what replaced a lost file is a file of the job's too.
 func TestAdoptCopyOfReplacement(t *testing.T) {
 	o := newOld(t)
