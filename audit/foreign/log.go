@@ -278,7 +278,7 @@ func (a *auditor) listed() error {
 			}
 		}
 		a.rep.problem(Problem{Kind: FileMissing, Path: p, What: fmt.Sprintf("Spark's log names it, with %s bytes, and it was not there when the folder was listed", account.Number(l.named[below])),
-			ToDo: "bring it back from a copy, or write its rows again from the topic: the offsets that are missing are below"})
+			ToDo: "bring it back from a copy, or write its rows again from the topic; a gap shows their offsets, unless nothing is behind them"})
 	}
 	return nil
 }
