@@ -79,7 +79,7 @@ case ${1:-} in
   install) install;;
   installed) [ -e "$LIB/.complete" ];;
   start) start;;
-  restart) alive kafka || wait_for 10 "freed ports" ports_released "$P" "$C"; start;;
+  restart) alive kafka || wait_for 60 "freed ports" ports_released "$P" "$C"; start;;
   stop) stop_all;;
   kill) kill_one kafka "${2:-KILL}";;
   clean) clean_all;;
