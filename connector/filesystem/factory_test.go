@@ -152,25 +152,39 @@ func TestProbeFails(t *testing.T) {
 	}
 }
 
-// apart is a store in which some folder cannot be reached from another by a rename.
-type apart struct{ fs.FS }
+// apart is a store in which the folder to cannot be reached by a rename.
+type apart struct {
+	fs.FS
+	to string
+}
 
 func (a apart) Movable(from, to string) error {
+	if to != a.to {
+		return nil
+	}
 	return fmt.Errorf("move files %s to %s: %w", from, to, syscall.EXDEV)
 }
 
-// TestProbeFindsATemporaryFolderElsewhere: where the temporary folder lies on another file system than the table, no file would ever become visible. That
-// is its user's to heal, before the first row.
-func TestProbeFindsATemporaryFolderElsewhere(t *testing.T) {
-	b := newBench(t, nil)
-	b.sink.store = apart{b.sink.store}
-	_, err := b.sink.NewWriter(b.ctx)
-	if fault.ClassOf(err) != fault.User || !errors.Is(err, syscall.EXDEV) {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"table lake", "/data/lake/_DUMP_TEMPORARY", "in /data/lake:", "mount"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
+// TestFoldersOnOtherFileSystems: where the temporary folder lies on another file system than the table, or than a partition, no file would ever become
+// visible there. That is its user's to heal, and found before the first row.
+func TestFoldersOnOtherFileSystems(t *testing.T) {
+	for to, mount := range map[string]string{"/data/lake": "/data/lake/_DUMP_TEMPORARY", "/data/lake/p=cold": "/data/lake/p=cold"} {
+		b := newBench(t, stringKeys("p"))
+		if err := b.store.MkdirAll("/data/lake/p=cold"); err != nil {
+			t.Fatal(err)
+		}
+		b.sink.store = apart{b.sink.store, to}
+		w, err := b.sink.NewWriter(b.ctx)
+		if err == nil {
+			err = w.Write(b.batch(0, span(0, 1), func(int64) []*string { return value("cold") }), splits)
+		}
+		if fault.ClassOf(err) != fault.User || !errors.Is(err, syscall.EXDEV) {
+			t.Fatalf("%s: %v", to, err)
+		}
+		for _, want := range []string{"table lake", "in " + to + ":", "mount or link at " + mount + ","} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in: %v", want, err)
+			}
 		}
 	}
 }

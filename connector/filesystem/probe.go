@@ -34,8 +34,8 @@ func (p *probe) result() probeResult {
 }
 
 // Probe writes two small files under unique names into the table's temporary folder and tries to rename one over the other. It finds a store
-// that does not answer, permissions, quota, names too long and a temporary folder on another file system before the first row, and a store whose rename overwrites. Both files are removed
-// again, by exact name. After one success it does nothing.
+// that does not answer, permissions, quota, names too long and a temporary folder on another file system before the first row, and a store whose rename
+// overwrites. Both files are removed again, by exact name. After one success it does nothing.
 func (s *sink) Probe(ctx connector.Context) error {
 	if s.probe.result() != probeNot {
 		return nil
@@ -56,9 +56,8 @@ func (s *sink) try(ctx connector.Context) (probeResult, error) {
 	if err := left.makeFolder(s.store, wait, dir); err != nil {
 		return probeNot, classify(err, "make folder", dir)
 	}
-	if err := fs.Movable(s.store, dir, s.root); err != nil {
-		return probeNot, fault.New(fault.User, "files written in %s can never become visible in %s: %w", dir, s.root, err).WithHint(
-			"take away the mount or link at %s, or choose another 'path'", dir)
+	if err := s.reaches(s.root); err != nil {
+		return probeNot, err
 	}
 	var names [2]string
 	for i := range names {
@@ -76,6 +75,21 @@ func (s *sink) try(ctx connector.Context) (probeResult, error) {
 		_ = s.store.Delete(name)
 	}
 	return found, err
+}
+
+// reaches fails if no file of the temporary folder, which must be there, can be moved into the folder to.
+func (s *sink) reaches(to string) error {
+	dir := s.root + "/" + temporary
+	err := fs.Movable(s.store, dir, to)
+	if err == nil {
+		return nil
+	}
+	mount := dir
+	if to != s.root {
+		mount = to
+	}
+	return fault.New(fault.User, "files written in %s can never become visible in %s: %w", dir, to, err).WithHint(
+		"take away the mount or link at %s, or choose another 'path'", mount)
 }
 
 // probeFile writes one probe file.

@@ -238,6 +238,9 @@ func (w *writer) checkPartition(p *partition) error {
 			return fault.Userf("table %s: %s is %s and no folder, so the partition's files would lie elsewhere", w.sink.name, at, what).
 				WithHint("move it away, or let 'path' name the place where the files are to be")
 		}
+		if err := w.sink.reaches(at); err != nil {
+			return fmt.Errorf("table %s: %w", w.sink.name, err)
+		}
 		if len(w.checked) >= maxChecked {
 			clear(w.checked)
 		}
