@@ -46,7 +46,9 @@ func (j *Job) Status() Status {
 
 func (j *Job) registerMetrics() {
 	g := j.metrics
-	num := func(name string, f func(Status) float64) { g.Gauge(name, func() float64 { return f(j.Status()) }) }
+	var names []string
+	var looks []func(Status) float64
+	num := func(name string, f func(Status) float64) { names, looks = append(names, name), append(looks, f) }
 	num("numberOfCompletedCheckpoints", func(s Status) float64 { return float64(s.Completed) })
 	num("numberOfFailedCheckpoints", func(s Status) float64 { return float64(s.FailedCount) })
 	num("lastCheckpointDuration", func(s Status) float64 { return float64(s.LastDuration / time.Millisecond) })
@@ -67,6 +69,13 @@ func (j *Job) registerMetrics() {
 			return 1
 		}
 		return 0
+	})
+	g.Gauges(names, func() []float64 {
+		s, out := j.Status(), make([]float64, len(looks))
+		for i, f := range looks {
+			out[i] = f(s)
+		}
+		return out
 	})
 }
 

@@ -38,7 +38,13 @@ type entry struct {
 	labels  []Label
 	counter *Counter
 	gauge   func() float64
+	// view and at: the gauge is one of several that are looked at together.
+	view *view
+	at   int
 }
+
+// view gives the values of several gauges at one moment.
+type view struct{ values func() []float64 }
 
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{counters: map[string]*entry{}} }
@@ -59,11 +65,18 @@ func (r *Registry) Each(f func(Sample)) {
 		all[i] = r.counters[k]
 	}
 	r.mu.Unlock()
+	views := map[*view][]float64{}
 	for _, e := range all {
 		s := Sample{Name: e.name, Labels: e.labels, Counter: e.counter != nil}
-		if e.counter != nil {
+		switch {
+		case e.counter != nil:
 			s.Value = float64(e.counter.Value())
-		} else {
+		case e.view != nil:
+			if _, looked := views[e.view]; !looked {
+				views[e.view] = e.view.values()
+			}
+			s.Value = views[e.view][e.at]
+		default:
 			s.Value = e.gauge()
 		}
 		f(s)
@@ -121,4 +134,17 @@ func (g *Group) Gauge(name string, f func() float64) {
 	g.r.mu.Lock()
 	defer g.r.mu.Unlock()
 	g.r.counters[g.key(name)] = &entry{name: name, labels: g.labels, gauge: f}
+}
+
+// Gauges sets the function that gives the values called names, which are of one moment whenever all metrics are read: what adds up does so there, too.
+func (g *Group) Gauges(names []string, values func() []float64) {
+	if g == nil {
+		return
+	}
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	v := &view{values}
+	for i, name := range names {
+		g.r.counters[g.key(name)] = &entry{name: name, labels: g.labels, view: v, at: i}
+	}
 }
