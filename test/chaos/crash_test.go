@@ -18,6 +18,7 @@ import (
 var (
 	kills     = flag.Int("kills", 12, "kills of the process on each store, each at a failpoint or at a random moment")
 	failovers = flag.Int("failovers", 0, "failovers of HDFS during them; 0: one for each 12 kills, at least 2")
+	thefts    = flag.Int("thefts", 0, "how often promised files are deleted by somebody else, and repaired; 0: once for each 12 kills, at least once a format")
 	stores    = flag.String("store", "local,hdfs", "where the table and its checkpoints lie")
 	seed      = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random moments")
 )
@@ -26,7 +27,8 @@ var (
 const rate = 5000
 
 // TestCrash kills the process at each failpoint and at random, on the local disk and on HDFS, whose NameNodes fail over meanwhile
-// behind a network that loses and delays calls (P1, P4, P5).
+// behind a network that loses and delays calls. Somebody else deletes promised files between the kills, and repairs that are killed too
+// write them again (P1, P4, P5).
 func TestCrash(t *testing.T) {
 	for _, store := range strings.Split(*stores, ",") {
 		t.Run(store, func(t *testing.T) {
@@ -45,15 +47,22 @@ func TestCrash(t *testing.T) {
 				t.Setenv("HADOOP_CONF_DIR", c.net.conf)
 			}
 			formats := []string{"parquet", "json"}
+			stops := *thefts
+			if stops == 0 {
+				stops = max(len(formats), *kills/12)
+			}
 			for i, format := range formats {
 				share := func(n int) int { return (n + len(formats) - 1 - i) / len(formats) }
-				if !t.Run(format, func(t *testing.T) { c.attack(t, format, share(*kills), share(want)) }) {
+				if !t.Run(format, func(t *testing.T) { c.attack(t, format, share(*kills), share(want), share(stops)) }) {
 					break
 				}
 			}
 			t.Logf("on %s: %s; %v", store, c, time.Since(began).Round(time.Second))
 			if c.settled < want {
 				t.Errorf("%d settled failovers, want %d", c.settled, want)
+			}
+			if l := c.loss; l.stops < stops || l.files < stops || l.ended == 0 {
+				t.Errorf("want files to be taken away %d times, and a repair to be killed: %+v", stops, l)
 			}
 		})
 	}
@@ -71,6 +80,7 @@ type campaign struct {
 	met                     map[string]int // kills at each failpoint that was passed
 	faults                  map[string]int
 	net                     *network // nil on the local disk
+	loss                    losses
 	verdict
 	watched
 }
@@ -82,9 +92,12 @@ func (c *campaign) String() string {
 			unmet = append(unmet, p)
 		}
 	}
-	return fmt.Sprintf("%d kills, %d of %d failpoints met (not: %v), %d failovers settled, faults of HDFS %v, calls to it %v, broker killed %d times, %d rows in %d files, "+
-		"lost %d, doubled %d, unexpected %d; concurrent reader: %d reads, %d rows, doubled %d, torn %d, gone %d", c.kills, len(c.met), len(points), unmet, c.settled, c.faults,
-		c.calls(), c.brokers, c.rows, c.files, c.lost, c.doubled, c.unexpected, c.Reads, c.Rows, c.Doubled, c.Torn, c.Gone)
+	return fmt.Sprintf("%d kills, %d of %d failpoints met (not: %v), %d failovers settled, faults of HDFS %v, calls to it %v, broker killed %d times; "+
+		"%d files with %d rows taken away at %d stops, %d repairs, %d of them killed; %d rows in %d files, lost %d, doubled %d, unexpected %d; "+
+		"concurrent reader: %d reads, %d rows, doubled %d, torn %d, gone %d",
+		c.kills, len(c.met), len(points), unmet, c.settled, c.faults, c.calls(), c.brokers,
+		c.loss.files, c.loss.rows, c.loss.stops, c.loss.repairs, c.loss.ended, c.rows, c.files, c.lost, c.doubled, c.unexpected,
+		c.Reads, c.Rows, c.Doubled, c.Torn, c.Gone)
 }
 
 // calls counts what the network did to calls.
@@ -98,26 +111,51 @@ func (c *campaign) calls() map[string]int {
 // points are the failpoints that a job without an end passes.
 var points = slices.DeleteFunc(slices.Clone(failpoint.Points), func(p string) bool { return p == failpoint.EndBefore })
 
-// isDue says whether one of n events, spread evenly over all steps, falls on step i.
-func isDue(i, n, all int) bool { return (i+1)*n/all > i*n/all }
+// event is what a step of an attack does, besides kills.
+type event string
 
-// attack kills a job so often, with so many failovers of its store.
-func (c *campaign) attack(t *testing.T, format string, kills, failovers int) {
+const (
+	failover event = "failover"
+	broker   event = "broker"
+	theft    event = "theft"
+)
+
+// schedule lays n events of a kind evenly over the steps that have none, or behind them.
+func schedule(steps []event, n int, e event) []event {
+	all := len(steps)
+	for j := range n {
+		i := (2*j + 1) * all / (2 * n)
+		for i < len(steps) && steps[i] != "" {
+			i++
+		}
+		if i == len(steps) {
+			steps = append(steps, "")
+		}
+		steps[i] = e
+	}
+	return steps
+}
+
+// attack kills a job so often, with so many failovers of its store, and so many times with files taken away.
+func (c *campaign) attack(t *testing.T, format string, kills, failovers, stops int) {
 	k := newTable(t, c.at, format)
 	eye := k.watch()
 	live := peer.FillLive(t, k.topic, partitions, rate)
 	k.produced()
 	before, late := c.kills, 0
-	for i := range kills { // each step is one kill or two
-		if c.net != nil {
-			c.net.disturb(c.rng)
-		}
+	steps := schedule(make([]event, kills), stops, theft)
+	steps = schedule(steps, failovers, failover)
+	steps = schedule(steps, max(1, kills/20), broker)
+	for i, now := range steps { // each step is one kill or two
+		c.rattle()
 		switch {
-		case isDue(i, failovers, kills):
+		case now == failover:
 			for !c.disturb(k) {
 			}
-		case isDue(i+kills/2, max(1, kills/20), kills): // not on the steps of the failovers
+		case now == broker:
 			c.killBroker(k)
+		case now == theft:
+			c.takeAway(k)
 		case i%3 == 2:
 			k.start().killedAfter(c, "random", c.moment())
 		default:

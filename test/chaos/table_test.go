@@ -18,6 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"staunch/account"
+	"staunch/fs"
 	"staunch/test/peer"
 )
 
@@ -43,11 +45,12 @@ func newPlace(t *testing.T, name string) place {
 
 // table is one job under attack, and its table.
 type table struct {
-	t                             *testing.T
-	dir, sql, lake, topic, format string
-	flags                         []string // of the program
-	adm                           *kadm.Client
-	last                          *run
+	t                                          *testing.T
+	stores                                     fs.Resolver
+	dir, sql, lake, checkpoints, topic, format string
+	flags                                      []string // of the program
+	adm                                        *kadm.Client
+	taken                                      []account.File // by somebody else, before they were visible
 }
 
 // binary returns the program with failpoints.
@@ -67,11 +70,11 @@ func newTable(t *testing.T, at place, format string) *table {
 	if at.hdfs != nil {
 		base = "hdfs://testbed/" + name
 	}
-	k := &table{t: t, dir: dir, sql: filepath.Join(dir, "orders.sql"), lake: base + "/lake", topic: name, format: format}
+	k := &table{t: t, stores: at.stores(t), dir: dir, sql: filepath.Join(dir, job+".sql"), lake: base + "/lake", checkpoints: base + "/checkpoints", topic: name, format: format}
 	boot := peer.Kafka(t)
 	if err := os.WriteFile(k.sql, []byte(fmt.Sprintf(`
 SET 'execution.checkpointing.interval' = '300ms';
-SET 'execution.checkpointing.dir' = '%s/checkpoints';
+SET 'execution.checkpointing.dir' = '%s';
 SET 'parallelism.default' = '2';
 SET 'restart-strategy.type' = 'exponential-delay';
 SET 'restart-strategy.exponential-delay.initial-backoff' = '200 ms';
@@ -87,7 +90,7 @@ CREATE TABLE lake (
         'sink.partition-commit.trigger'='partition-time', 'sink.partition-commit.delay'='1 h', 'sink.partition-commit.policy.kind'='success-file',
         'partition.time-extractor.timestamp-pattern'='$dt $hour:00:00');
 INSERT INTO lake SELECT user_id, item_id, action, amount, ts, part, off, DATE_FORMAT(ts,'yyyy-MM-dd'), DATE_FORMAT(ts,'HH')
-FROM events WHERE action <> 'heartbeat';`, base, k.topic, boot, k.topic, k.lake, format)), 0o644); err != nil {
+FROM events WHERE action <> 'heartbeat';`, k.checkpoints, k.topic, boot, k.topic, k.lake, format)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	peer.Fill(t, k.topic, 0, partitions)
@@ -100,7 +103,7 @@ FROM events WHERE action <> 'heartbeat';`, base, k.topic, boot, k.topic, k.lake,
 	return k
 }
 
-// run is one process of the job.
+// run is one process of the job, or of a repair.
 type run struct {
 	k    *table
 	cmd  *exec.Cmd
@@ -111,7 +114,13 @@ type run struct {
 // start starts the job; env are more variables.
 func (k *table) start(env ...string) *run {
 	k.t.Helper()
-	r := &run{k: k, cmd: exec.Command(binary(k.t), append([]string{"run", k.sql}, k.flags...)...), done: make(chan struct{})}
+	return k.process(append([]string{"run", k.sql}, k.flags...), env...)
+}
+
+// process starts the program with any arguments.
+func (k *table) process(args []string, env ...string) *run {
+	k.t.Helper()
+	r := &run{k: k, cmd: exec.Command(binary(k.t), args...), done: make(chan struct{})}
 	r.cmd.Env = append(os.Environ(), env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.log, &r.log
 	if err := r.cmd.Start(); err != nil {
@@ -121,7 +130,6 @@ func (k *table) start(env ...string) *run {
 		defer close(r.done)
 		_ = r.cmd.Wait() // ProcessState says it all
 	}()
-	k.last = r
 	k.t.Cleanup(func() {
 		_ = r.cmd.Process.Kill() // of a test that failed meanwhile
 		<-r.done
@@ -142,6 +150,19 @@ func (r *run) wasKilled(what string) {
 	r.k.t.Helper()
 	if r.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		r.k.t.Fatalf("the job ended by itself (%s): %v\n%s", what, r.cmd.ProcessState, &r.log)
+	}
+}
+
+// ends waits for the process's end.
+func (r *run) ends(what string) {
+	r.k.t.Helper()
+	const patience = 2 * time.Minute
+	select {
+	case <-r.done:
+	case <-time.After(patience):
+		_ = r.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines
+		<-r.done
+		r.k.t.Fatalf("it did not end in %v: %s\n%s", patience, what, &r.log)
 	}
 }
 
@@ -249,10 +270,7 @@ func (k *table) judge(records int) verdict {
 	if err != nil {
 		k.t.Errorf("staunch audit: %v\n%.3000s", err, b)
 	}
-	var report any
-	if json.Unmarshal(b, &report) != nil {
-		k.t.Errorf("staunch audit prints no JSON: %.300s", b)
-	}
+	k.allMended(b)
 	check := exec.Command(os.Getenv("TESTBED_PYTHON"), filepath.Join("..", "verifier", "verify.py"), k.lake)
 	if b, err := check.CombinedOutput(); err != nil {
 		k.t.Errorf("independent verifier: %v\n%.3000s", err, b)
