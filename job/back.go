@@ -434,7 +434,11 @@ func (j *Job) goBack(movedOn bool) error {
 		return err
 	}
 	j.wentBack = true
-	j.log.Warn("going back", "job", j.spec.ID, "to", b.what(), "from", b.from, "newer output", r.Mode, "superseded", len(r.Superseded))
+	newer := r.Mode
+	if b.mode == Refuse { // judge has found none; that it would be kept was nobody's order
+		newer = "none"
+	}
+	j.log.Warn("going back", "job", j.spec.ID, "to", b.what(), "from", b.from, "newer output", newer, "superseded", len(r.Superseded))
 	_, err = j.finishBack()
 	return err
 }

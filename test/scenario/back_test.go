@@ -209,7 +209,9 @@ func TestFresh(t *testing.T) {
 		s, _ := killedLate(t)
 		move(t, s.path("lake"), s.path("kept"))
 		s.start().exits(1).says("is gone", "--fresh")
-		s.finishes("--fresh")
+		s.ends("--fresh").says(`"newer output"=none`)
+		wantIDs(t, s.path("lake"), span(1, last))
+		s.audited(s.path("lake"))
 	})
 	t.Run("nothing there", func(t *testing.T) {
 		t.Parallel()
