@@ -237,28 +237,36 @@ func (c *comparison) topic(name string) (map[int32]connector.PartitionRange, err
 	return known, nil
 }
 
+// What is to be done where a split cannot be compared.
+const (
+	whenAgain = "audit again when the broker answers"
+	whichOne  = "name the brokers and the topic that the job read"
+	whichRead = "see what answers there, and whether the brokers are sound"
+	tooOld    = "what the topic has no more can no longer be compared: audit against the broker more often than its retention"
+)
+
 // cannot reports, once, that nothing can be said of a split.
-func (c *comparison) cannot(split, format string, args ...any) {
+func (c *comparison) cannot(split, toDo, format string, args ...any) {
 	if c.unknown[split] {
 		return
 	}
 	c.unknown[split] = true
 	c.j.rep.problem(Problem{Kind: TopicUnknown, What: split + ": the table cannot be compared with the topic: " + fmt.Sprintf(format, args...), Path: c.j.rep.Log,
-		ToDo: "name the brokers and the topic that the job read; without --against-broker the audit says what the table alone proves"})
+		ToDo: toDo + "; without --against-broker the audit says what the table alone proves"})
 }
 
 // split compares one split's accounts of the window.
 func (c *comparison) split(split string, list []*claimed) {
 	name, partition, ok := topicOf(split)
 	if !ok {
-		c.cannot(split, "the name is not that of a topic and a partition")
+		c.cannot(split, whichOne, "the name is not that of a topic and a partition")
 		return
 	}
 	if c.unknown[split] {
 		return
 	}
 	if c.away != nil {
-		c.cannot(split, "%v", c.away)
+		c.cannot(split, whenAgain, "%v", c.away)
 		return
 	}
 	parts, err := c.topic(name)
@@ -268,7 +276,7 @@ func (c *comparison) split(split string, list []*claimed) {
 	}
 	have, ok := parts[partition]
 	if !ok {
-		c.cannot(split, "the topic has no partition %d", partition)
+		c.cannot(split, whichOne, "the topic has no partition %d", partition)
 		return
 	}
 	if list = c.same(split, list, have); len(list) == 0 {
@@ -325,14 +333,15 @@ func (c *comparison) failed(split string, err error) {
 		c.err = cerr
 		return
 	}
-	if fault.ClassOf(err) == fault.Outage {
+	switch fault.ClassOf(err) {
+	case fault.Outage:
 		c.away = err
+		c.cannot(split, whenAgain, "%v", err)
+	case fault.Damage:
+		c.cannot(split, whichRead, "what the broker gives cannot be read: %v", err)
+	default:
+		c.cannot(split, whichOne, "%v", err)
 	}
-	if fault.ClassOf(err) == fault.Damage {
-		c.cannot(split, "what the broker gives cannot be read: %v", err)
-		return
-	}
-	c.cannot(split, "%v", err)
 }
 
 // counts of offsets by their content.
@@ -394,7 +403,7 @@ func (c *comparison) claim(k *claimed, contents []stretch, sum *Topic) {
 		}
 	})
 	if said < k.To-k.From {
-		c.cannot(k.Split, "the broker says nothing of offset %s", account.Number(k.From+said))
+		c.cannot(k.Split, whichRead, "the broker says nothing of offset %s", account.Number(k.From+said))
 	}
 	cert := &certificate{n: k.n}
 	cert.Checkpoint = k.checkpoint
@@ -467,7 +476,7 @@ func (c *comparison) accounts(k *claimed, out counts, contents []stretch, cert *
 func (c *comparison) nothing() {
 	for _, split := range slices.Sorted(maps.Keys(c.topics)) {
 		if s := c.topics[split]; s.Compared == 0 && s.Gone > 0 {
-			c.cannot(split, "all %s offsets are in front of the first one that the topic still has, %s", account.Number(s.Gone), account.Number(s.First))
+			c.cannot(split, tooOld, "all %s offsets are in front of the first one that the topic still has, %s", account.Number(s.Gone), account.Number(s.First))
 		}
 	}
 }
