@@ -147,6 +147,9 @@ func (j *Job) begin() error {
 		}
 	}
 	if err := j.spec.CheckpointStore.MkdirAll(dir); err != nil {
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // a file is there, or no folder can be made at all
+			return fault.Userf("checkpoint directory %s: %w", dir, err).WithHint("choose another 'execution.checkpointing.dir', or let this user make folders there")
+		}
 		return fmt.Errorf("checkpoint directory %s: %w", dir, err)
 	}
 	p := j.spec.Process

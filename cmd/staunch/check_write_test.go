@@ -54,6 +54,9 @@ func TestDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(dir+"/afile", nil, 0o644); err != nil { //nolint:gosec // others are to look
+		t.Fatal(err)
+	}
 	// a temporary folder on another file system: nothing written there can become visible
 	other, err := os.MkdirTemp("/dev/shm", "denied")
 	if err != nil {
@@ -68,6 +71,8 @@ func TestDenied(t *testing.T) {
 		{"table", "/open/ck1", "/closed/lake", "/closed"},
 		{"table that is there", "/open/ck2", "/closed", "/closed"},
 		{"checkpoints", "/closed/ck", "/open/lake", "/closed"},
+		{"checkpoints are a file", "/afile", "/open/lake", "/afile"},
+		{"checkpoints nowhere", "/../../proc/ck", "/open/lake", "/proc"},
 		{"no such place", "/open/ck3", "/../../proc/lake", "/proc"},
 		{"nothing", "/open/ck4", "/there", ""},
 		{"nothing yet", "/open/ck5", "/open/lake2", ""},
