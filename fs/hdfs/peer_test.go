@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"staunch/env"
 	"staunch/fault"
@@ -189,8 +190,8 @@ func TestLeftOpen(t *testing.T) {
 	if _, err := c.Create(dir + "/a"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("create of a file that another has open: %v", err)
 	}
-	closed, tries := false, 0
-	for ; !closed && tries < 100; tries++ {
+	closed := false
+	for end := time.Now().Add(limit); !closed && time.Now().Before(end); {
 		if closed, err = c.RecoverLease(dir + "/a"); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // limit is how long a test waits for an event.
-const limit = time.Minute
+const limit = 3 * time.Minute
 
 // behind is pair with a proxy before each NameNode. active is the one before the active NameNode.
 func behind(t *testing.T) (h *peer.HDFS, c *Client, dir string, active *nnproxy.Proxy) {
@@ -145,14 +145,10 @@ func TestHeldCall(t *testing.T) {
 			}
 			return
 		default:
-			start := time.Now()
 			if _, err := c.Stat(dir); err != nil {
 				t.Fatal(err)
 			}
-			if d := time.Since(start); d > 5*time.Second {
-				t.Errorf("another call took %s", d)
-			}
-			others++
+			others++ // none would end while that one waits, if they waited for it
 		}
 	}
 }
@@ -160,17 +156,7 @@ func TestHeldCall(t *testing.T) {
 // TestNoNameNode has both NameNodes unreachable.
 func TestNoNameNode(t *testing.T) {
 	h, _, dir := pair(t)
-	var addrs [2]string
-	for i, to := range h.NameNodes {
-		p, err := nnproxy.Listen(to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		addrs[i] = p.Addr()
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addrs := [2]string{peer.Refusing(t), peer.Refusing(t)}
 	r := resolver(t, h.ProxyConf(addrs[0], addrs[1]))
 	r.Options.RPC.Patience = time.Second
 	c, _, err := r.Resolve("hdfs:///")

@@ -35,7 +35,7 @@ import (
 )
 
 // limit is how long a test waits for anything. It is long since other tests of the run use the same processors.
-const limit = 90 * time.Second
+const limit = 3 * time.Minute
 
 // until waits for a condition that has no event of its own.
 func until(t testing.TB, what string, cond func() bool) {

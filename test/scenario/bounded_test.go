@@ -76,10 +76,11 @@ func TestSignals(t *testing.T) {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			k := newTopic(t, 1)
-			k.fill(0, 1, 100)
 			s := newScript(t, k.copyJob())
 			p := s.start("-D", "execution.checkpointing.interval=10 min", "-D", "metrics.reporter.prom.port=31000-31999")
 			m := p.metrics()
+			p.awaits("checkpoint committed") // the one at the start, which might have some of them
+			k.fill(0, 1, 100)
 			until(t, "all records to be read", p, func() bool { return m.sum("numRecordsIn") >= 100 })
 			if n := len(rows(t, s.path("lake"))); n != 0 {
 				t.Errorf("%d rows are visible before a checkpoint", n)

@@ -23,7 +23,7 @@ import (
 // TestBrokerNotReachable: nothing listens there. After the time that the client's options give, the error names the address.
 func TestBrokerNotReachable(t *testing.T) {
 	t.Parallel()
-	addr := refusing(t)
+	addr := peer.Refusing(t)
 	s := newScript(t, "CREATE TABLE src (id BIGINT) WITH ('connector'='kafka','topic'='events','properties.bootstrap.servers'='"+addr+
 		"','scan.startup.mode'='earliest-offset','format'='json','properties.default.api.timeout.ms'='2000','properties.request.timeout.ms'='1000');\n"+
 		table("lake", "id BIGINT")+"INSERT INTO lake SELECT id FROM src;\n")
@@ -35,24 +35,6 @@ func TestBrokerNotReachable(t *testing.T) {
 	if f := files(t, s.path("lake"), "json"); len(f) > 0 {
 		t.Errorf("files %v", f)
 	}
-}
-
-// refusing is an address at which nobody listens, and which nobody else gets meanwhile.
-func refusing(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) }) // nothing was written
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	at, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint("127.0.0.1:", at.(*syscall.SockaddrInet4).Port)
 }
 
 // TestNoTopic: the topic does not exist. The error names it and the broker, and the topic is not created.
