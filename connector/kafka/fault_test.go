@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +31,7 @@ import (
 	"staunch/connector/connectortest"
 	"staunch/fault"
 	"staunch/metric"
+	servers "staunch/test/peer"
 )
 
 var onlyValue = []connector.Column{valueColumn}
@@ -160,26 +160,8 @@ func TestNoSuchTopic(t *testing.T) {
 	wantError(t, discoverError(t, b.source(onlyValue, "topic-pattern", "x.*", "scan.bounded.mode", "latest-offset")), fault.User, "x.*")
 }
 
-// closedPort is an address at which nobody listens, and which nobody else gets meanwhile.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) }) // nothing was written
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	at, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint("127.0.0.1:", at.(*syscall.SockaddrInet4).Port)
-}
-
 func TestNoBroker(t *testing.T) {
-	addr := closedPort(t)
+	addr := servers.Refusing(t)
 	s := newTestSource(t, onlyValue, "properties.bootstrap.servers", addr, "topic", "in", "properties.default.api.timeout.ms", "1000")
 	wantError(t, discoverError(t, s), fault.Outage, addr, "within 1s", "refused", "table src")
 }
