@@ -150,10 +150,10 @@ func (f *File) sawSource(a Answer) Ask {
 		}
 		return f.ask(IsLost)
 	}
-	if f.source && f.answer != Exists && f.tries < Refusals {
+	if f.source && f.answer != Exists && (f.tries < Refusals || f.answer == Unavailable) {
 		return f.retry()
 	}
-	// Behind the last refusal the target is looked at although the source is there. [Both places hold the file, and the answer is "false" for ever,
+	// Behind the last refusal, which an outage is none of, the target is looked at although the source is there. [Both places hold the file, and the answer is "false" for ever,
 	// or that the two are on different file systems: no restart would ever come past it.]
 	return f.ask(LookTarget)
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,9 @@ func TestPatience(t *testing.T) {
 	}
 	if got := play(Variant{}, append(none, "ok", "ok")...); !strings.HasSuffix(got, "RENAMED") {
 		t.Error("outage:", got)
+	}
+	if got := play(Variant{}, append(slices.Concat(refused[:2*Refusals], none), "ok", "ok")...); !strings.HasSuffix(got, "RENAMED") {
+		t.Error("outage behind all refusals but the last:", got)
 	}
 }
 
