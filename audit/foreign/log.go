@@ -92,8 +92,15 @@ func (a *auditor) tableFormat() error {
 			return fmt.Errorf("look at %s: %w", dir, err)
 		case err != nil || !info.Dir:
 			continue // what cannot be looked at is a finding of the listing
-		case f.name == "Iceberg" && !a.hasTableMetadata(dir):
-			continue
+		}
+		if f.name == "Iceberg" {
+			has, err := a.hasTableMetadata(dir)
+			if err != nil {
+				return err
+			}
+			if !has {
+				continue
+			}
 		}
 		a.rep.problem(Problem{Kind: TableFormat, Path: dir, What: "this is a table of " + f.name + ": its log, which is not read here, says which files are the table's; by the folder alone, files that were replaced count twice, and rows that were deleted count",
 			ToDo: "write the columns of partition and offset out with a tool that reads such tables (SELECT part, off), into Parquet files in an empty folder, and audit that"})
@@ -102,7 +109,7 @@ func (a *auditor) tableFormat() error {
 }
 
 // hasTableMetadata reports whether a folder has Iceberg's metadata of a table.
-func (a *auditor) hasTableMetadata(dir string) (has bool) {
+func (a *auditor) hasTableMetadata(dir string) (bool, error) {
 	stop := errors.New("found")
 	err := fs.Each(a.store, dir, func(i fs.Info) error {
 		if strings.HasSuffix(i.Name, ".metadata.json") {
@@ -110,7 +117,10 @@ func (a *auditor) hasTableMetadata(dir string) (has bool) {
 		}
 		return nil
 	})
-	return errors.Is(err, stop)
+	if errors.Is(err, fs.ErrUnavailable) {
+		return false, fmt.Errorf("list %s: %w", dir, err)
+	}
+	return errors.Is(err, stop), nil // a folder that cannot be listed is a finding of the listing
 }
 
 // readSinkLog reads Spark's log in dir; nil if there is none. What cannot be followed is a damagedLog.
@@ -139,10 +149,10 @@ func readSinkLog(store fs.FS, root, dir string) (*sinkLog, error) {
 	if err != nil {
 		return &sinkLog{}, err
 	}
-	if len(batches) == 0 {
-		return nil, nil // begun, and nothing is in it yet: Spark's readers see no file, and there may be none
+	l := &sinkLog{dir: dir, named: map[string]int64{}, batch: -1}
+	for n := range batches { // none: the log is begun, or was emptied, and Spark's readers see no file
+		l.batch = max(l.batch, n)
 	}
-	l := &sinkLog{dir: dir, named: map[string]int64{}, batch: slices.Max(slices.Collect(maps.Keys(batches)))}
 	for n := max(compact, 0); n <= l.batch; n++ {
 		i, have := batches[n]
 		if !have {
@@ -252,6 +262,9 @@ func (a *auditor) listed() error {
 		return nil
 	}
 	note := fmt.Sprintf("Spark's log %s, of batches up to %d, says which files are the table's: %s", a.rep.Log, l.batch, account.Plural(int64(len(l.named)), "file", "files"))
+	if l.batch < 0 {
+		note = fmt.Sprintf("Spark's log %s has no batch: Spark's readers see no file", a.rep.Log)
+	}
 	if l.young > 0 {
 		note += fmt.Sprintf("; %s later than that and not looked at", account.Plural(l.young, "file came", "files came"))
 	}

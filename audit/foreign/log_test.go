@@ -1,13 +1,19 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"staunch/env"
+	"staunch/fs"
+	"staunch/fs/local"
 )
 
 // sink writes a batch of Spark's log: the files that are there, "-name" for one that was deleted, and any other lines.
@@ -40,6 +46,14 @@ func (x *table) remove(name string) {
 	x.t.Helper()
 	if err := os.Remove(filepath.Join(x.root, name)); err != nil {
 		x.t.Fatal(err)
+	}
+}
+
+// emptied removes all batches of the log.
+func (x *table) emptied() {
+	x.t.Helper()
+	for _, batch := range []string{"3", "9.compact", "10", "11"} {
+		x.remove("_spark_metadata/" + batch)
 	}
 }
 
@@ -80,6 +94,12 @@ func TestSparkLog(t *testing.T) {
 			x.json("part-9.json", run(0, 30, 40))
 			x.age("part-9.json", 3*time.Hour)
 		}, []string{"file-unlisted part-9.json"}, "", 3},
+		"a log that was emptied": {func(x *table) {
+			x.emptied()
+			x.age("part-0.json", 2*time.Hour)
+			x.age("part-2.json", 2*time.Hour)
+		}, []string{"file-unlisted part-0.json part-2.json"}, "has no batch: Spark's readers see no file; 1 file came later", 0},
+		"the first batch is under way": {func(x *table) { x.emptied() }, []string{"no-rows "}, "has no batch: Spark's readers see no file; 3 files came later", 0},
 		"a batch that was forgotten": {func(x *table) { // its file is there, and no reader of Spark's sees it
 			x.sink("9.compact", "part-0.json")
 			x.age("day=a%3Ab/part-1.json", time.Minute)
@@ -133,4 +153,33 @@ func TestTableFormats(t *testing.T) {
 	x := newTable(t)
 	x.json("metadata/part-0.json", run(0, 0, 10))
 	x.want(x.audit(Options{}))
+}
+
+// quiet is a store that does not answer the first time that a folder of metadata is listed.
+type quiet struct {
+	*local.FS
+	asked bool
+}
+
+func (s *quiet) EachEntry(dir string, visit func(fs.Info) error) error {
+	if path.Base(dir) == "metadata" && !s.asked {
+		s.asked = true
+		return &fs.Error{Op: "list", Path: dir, Kind: fs.ErrUnavailable}
+	}
+	return s.FS.EachEntry(dir, visit)
+}
+
+// TestTableFormatUnknown: where the store does not say whether it is a table of Iceberg, there is no verdict.
+func TestTableFormatUnknown(t *testing.T) {
+	x := newTable(t)
+	x.json("data/part-0.json", run(0, 0, 10))
+	if err := os.MkdirAll(filepath.Join(x.root, "metadata"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	real := &env.Real{}
+	defer real.Join()
+	r, err := Table(t.Context(), real, &quiet{FS: local.New()}, x.root, Options{Columns: Columns{Partition: "part", Offset: "off"}})
+	if !errors.Is(err, fs.ErrUnavailable) {
+		t.Errorf("%v, %+v", err, r)
+	}
 }
