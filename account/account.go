@@ -1,6 +1,9 @@
 package account
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // CheckpointID numbers the checkpoints of a job, ascending, never given twice once completed.
 type CheckpointID int64
@@ -45,6 +48,11 @@ type File struct {
 	Offsets []Offsets `json:"offsets,omitempty"`
 	// Attempt is "<epoch>.<attempt of the region>" of the writer.
 	Attempt string `json:"attempt"`
+}
+
+// Stood is where the table stood when the file was written, which a table that was moved as a whole does not any more; "" if its names do not tell.
+func (f *File) Stood() string {
+	return f.Pending[:max(0, strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/"))]
 }
 
 // Range is the account of one source split in one checkpoint for one INSERT.

@@ -51,3 +51,15 @@ func TestRepairName(t *testing.T) {
 		}
 	}
 }
+
+// TestStood: the folder in front of the last temporary one, whatever the table's own path has in it.
+func TestStood(t *testing.T) {
+	for pending, want := range map[string]string{
+		"/a/lake/_DUMP_TEMPORARY/cp-2/task-0/x.pending": "/a/lake", "/a/_DUMP_TEMPORARY/lake/_DUMP_TEMPORARY/x.pending": "/a/_DUMP_TEMPORARY/lake",
+		"/a/lake/x.json": "", "/_DUMP_TEMPORARY/x.pending": "", "": "",
+	} {
+		if got := (&File{Pending: pending}).Stood(); got != want {
+			t.Errorf("%s: %q, not %q", pending, got, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"staunch/fs"
 )
 
-const temporary = "/_DUMP_TEMPORARY/"
+const temporary = "_DUMP_TEMPORARY"
 
 // names is a set of paths, kept as 16 bytes of their hashes.
 type names map[[16]byte]struct{}
@@ -64,12 +64,12 @@ func (x *files) inside(f *account.File, p string) (string, bool) {
 	if strings.HasPrefix(p, x.root+"/") {
 		return p, true
 	}
-	at := strings.LastIndex(f.Pending, temporary)
-	if at <= 0 || !strings.HasPrefix(p, f.Pending[:at]+"/") {
+	was := f.Stood()
+	if was == "" || !strings.HasPrefix(p, was+"/") {
 		return "", false
 	}
-	x.moved = f.Pending[:at]
-	return x.root + p[at:], true
+	x.moved = was
+	return x.root + p[len(was):], true
 }
 
 // now is the path at which a file of the table stands now, if the table was moved since.

@@ -232,8 +232,8 @@ func (a *amender) read(job string) error {
 		for i := range c.Files {
 			f := &c.Files[i]
 			if !asked[f.Final] {
-				if at := strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/"); at > 0 && f.Pending[:at] != a.root {
-					a.stood = f.Pending[:at]
+				if at := f.Stood(); at != "" && at != a.root {
+					a.stood = at
 				}
 				continue
 			}

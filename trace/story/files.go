@@ -248,11 +248,10 @@ func taskOf(p string) int {
 
 // was is where the table stood when a certificate's file was written, "" if it stands there still.
 func (tb Table) was(f *account.File) string {
-	at := strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/")
-	if at <= 0 || below(f.Pending, tb.Root) {
+	if below(f.Pending, tb.Root) {
 		return ""
 	}
-	return f.Pending[:at]
+	return f.Stood()
 }
 
 // now is the place of a path of a table that stood elsewhere.
