@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,12 +57,7 @@ func TestDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	// a temporary folder on another file system: nothing written there can become visible
-	other, err := os.MkdirTemp("/dev/shm", "denied")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(other) })                                                                    //nolint:errcheck // best effort
-	if err := errors.Join(os.Chmod(other, 0o777), os.Symlink(other, dir+"/split/_DUMP_TEMPORARY")); err != nil { //nolint:gosec // others are to write
+	if err := os.Symlink("/proc", dir+"/split/_DUMP_TEMPORARY"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, checkpoints, table, want string }{
