@@ -123,11 +123,19 @@ func (j *judge) keep(e *log.Entry, k *account.Keep) {
 		j.again[key] = how
 	}
 	if k.Left {
-		j.rep.note(fmt.Sprintf("entry %d: the job went back to checkpoint %d; the table was not in its file then and keeps its output up to checkpoint %d", e.N, k.Target.Checkpoint, k.Chain.Checkpoint))
+		j.rep.note(fmt.Sprintf("entry %d: the job went back to %s; the table was not in its file then and keeps its output up to checkpoint %d", e.N, place(k.Target), k.Chain.Checkpoint))
 	} else {
-		j.rep.note(fmt.Sprintf("entry %d: the job went back to checkpoint %d and kept its output up to checkpoint %d: rows since then may be there twice, by order", e.N, k.Target.Checkpoint,
+		j.rep.note(fmt.Sprintf("entry %d: the job went back to %s and kept its output up to checkpoint %d: rows since then may be there twice, by order", e.N, place(k.Target),
 			k.Chain.Checkpoint))
 	}
+}
+
+// place names the end of a chain for people.
+func place(end account.ChainEnd) string {
+	if end.Certificate == "" {
+		return "its beginning"
+	}
+	return fmt.Sprint("checkpoint ", end.Checkpoint)
 }
 
 // supersede ends the chain at the target again.
@@ -149,7 +157,7 @@ func (j *judge) supersede(e *log.Entry, x *account.Supersede) {
 	}
 	j.chain, j.logID, j.newest, j.rewinding = x.Target, x.TargetLogID, nil, e.SHA256
 	j.rep.Last, j.rep.Chain = x.Target.Checkpoint, x.Target.Certificate
-	j.rep.note(fmt.Sprintf("entry %d: the job went back to checkpoint %d; %s superseded, files under _superseded/%d", e.N, x.Target.Checkpoint,
+	j.rep.note(fmt.Sprintf("entry %d: the job went back to %s; %s superseded, files under _superseded/%d", e.N, place(x.Target),
 		account.Plural(int64(len(x.Certificates)), "checkpoint was", "checkpoints were"), e.N))
 }
 

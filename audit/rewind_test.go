@@ -173,3 +173,13 @@ func TestOtherJobExcused(t *testing.T) {
 	other.open()
 	l.must(other.table.CheckOthers([]string{"events-0"}, false, true)) // it stays so
 }
+
+// TestPlace: what a job went back to is named as its checkpoint, or as nothing before it.
+func TestPlace(t *testing.T) {
+	if got := place(account.ChainEnd{}); got != "its beginning" {
+		t.Error(got)
+	}
+	if got := place(account.ChainEnd{Certificate: "x", Checkpoint: 4}); got != "checkpoint 4" {
+		t.Error(got)
+	}
+}
