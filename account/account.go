@@ -50,9 +50,12 @@ type File struct {
 	Attempt string `json:"attempt"`
 }
 
+// Temporary is the folder below a table in which files are written before they are visible.
+const Temporary = "_DUMP_TEMPORARY"
+
 // Stood is where the table stood when the file was written, which a table that was moved as a whole does not any more; "" if its names do not tell.
 func (f *File) Stood() string {
-	return f.Pending[:max(0, strings.LastIndex(f.Pending, "/_DUMP_TEMPORARY/"))]
+	return f.Pending[:max(0, strings.LastIndex(f.Pending, "/"+Temporary+"/"))]
 }
 
 // Range is the account of one source split in one checkpoint for one INSERT.

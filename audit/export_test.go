@@ -56,11 +56,8 @@ func (l *lake) check(cert []byte, copy string) (found []Kind, r *CopyReport) {
 	found = slices.Compact(found)
 	file := filepath.Join(filepath.Dir(copy), "certificate.json")
 	l.must(os.WriteFile(file, cert, 0o666))
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if needPython {
-			l.t.Fatal("python3 is missing: install it")
-		}
+	python, ok := findPython(l.t)
+	if !ok {
 		return found, r
 	}
 	out, err := exec.Command(python, verifier, "--certificate", file, copy).Output()
@@ -370,7 +367,7 @@ func TestNoCertificate(t *testing.T) {
 		if err != nil && !strings.Contains(says, "format is \"\"") && !strings.Contains(err.Error(), "staunch audit TABLE --export PARTITION") {
 			t.Errorf("%s: does not say what it should be: %v", text, err)
 		}
-		if python, perr := exec.LookPath("python3"); perr == nil {
+		if python, ok := findPython(t); ok {
 			file := filepath.Join(t.TempDir(), "c.json")
 			if werr := os.WriteFile(file, []byte(text), 0o666); werr != nil {
 				t.Fatal(werr)

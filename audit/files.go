@@ -16,8 +16,6 @@ import (
 	"staunch/fs"
 )
 
-const temporary = "_DUMP_TEMPORARY"
-
 // names is a set of paths, kept as 16 bytes of their hashes.
 type names map[[16]byte]struct{}
 

@@ -163,19 +163,16 @@ func (t *table) doubles() error {
 		return nil
 	}
 	told := map[string]bool{}
-	seeOne := func(sum account.Sums, v visible) {
-		for _, f := range fresh[sum] {
-			if f.final == v.final || told[f.final] || v.job == f.job && v.certified && v.by > f.by { // what the job wrote later is no copy
-				continue
-			}
-			told[f.final] = true
-			f.job.judge.rep.problem(Problem{Kind: OffsetsTwice, Entry: f.by, Path: f.job.judge.files.now(f.final), ToDo: copyAdvice,
-				What: fmt.Sprintf("an amend (entry %d) put the file into the table, and it is a copy of %s: its rows are there twice", f.by, v.final)})
-		}
-	}
 	see := func(s account.Sums, v visible) {
 		for sum := range s.Each() {
-			seeOne(sum, v)
+			for _, f := range fresh[sum] {
+				if f.final == v.final || told[f.final] || v.job == f.job && v.certified && v.by > f.by { // what the job wrote later is no copy
+					continue
+				}
+				told[f.final] = true
+				f.job.judge.rep.problem(Problem{Kind: OffsetsTwice, Entry: f.by, Path: f.job.judge.files.now(f.final), ToDo: copyAdvice,
+					What: fmt.Sprintf("an amend (entry %d) put the file into the table, and it is a copy of %s: its rows are there twice", f.by, v.final)})
+			}
 		}
 	}
 	for _, l := range t.logs {

@@ -85,7 +85,7 @@ func audit(ctx context.Context, e env.Env, store fs.FS, root string, opts Option
 	}
 	t := &table{ctx: ctx, store: store, root: root, rep: rep, named: names{},
 		files: &files{ctx: ctx, store: store, root: root, opts: opts, exts: map[string]bool{}, export: x, waiting: map[string]bool{}}}
-	if err := t.files.wait(path.Join(root, temporary)); err != nil {
+	if err := t.files.wait(path.Join(root, account.Temporary)); err != nil {
 		return nil, err
 	}
 	if err := t.jobLogs(e, opts.JobLogs); err != nil {

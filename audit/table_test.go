@@ -141,11 +141,8 @@ func TestPermission(t *testing.T) {
 		if got := kinds(r); r.Verdict != Wrong || !slices.Contains(got, want) || !strings.Contains(text(r), "file "+path) {
 			t.Errorf("%s: found %v, expected %v\n%s", path, got, want, text(r))
 		}
-		python, err := exec.LookPath("python3")
-		if err != nil {
-			if needPython {
-				t.Fatal("python3 is missing: install it")
-			}
+		python, ok := findPython(t)
+		if !ok {
 			continue
 		}
 		const refuse = "import builtins, sys\nsys.path.insert(0, sys.argv[1])\nimport verify\nreal = builtins.open\n" +

@@ -49,14 +49,21 @@ type verifiedProblem struct {
 	Entry int64  `json:"entry"`
 }
 
+// findPython finds the program; ok is false on a machine without it that need not have it.
+func findPython(t *testing.T) (python string, ok bool) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil && needPython {
+		t.Fatal("python3 is missing: install it")
+	}
+	return python, err == nil
+}
+
 // verify lets the independent verifier look at the table; ok is false on a machine without Python.
 func (l *lake) verify(fast bool) (v verified, ok bool) {
 	l.t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if needPython {
-			l.t.Fatal("python3 is missing: install it")
-		}
+	python, ok := findPython(l.t)
+	if !ok {
 		return v, false
 	}
 	args := []string{verifier}
@@ -111,11 +118,8 @@ func (l *lake) agree(r *Report) {
 
 // TestXXH128 holds the verifier's own XXH128 against the library's, at all lengths where its ways part.
 func TestXXH128(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if needPython {
-			t.Fatal("python3 is missing: install it")
-		}
+	python, ok := findPython(t)
+	if !ok {
 		return
 	}
 	all := make([]byte, 70000)
@@ -159,11 +163,8 @@ for n in list(range(300)) + [1023, 1024, 1025, 1087, 1088, 1089, 2048, 2049, 300
 }
 
 func TestVerifierUsage(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if needPython {
-			t.Fatal("python3 is missing: install it")
-		}
+	python, ok := findPython(t)
+	if !ok {
 		return
 	}
 	for _, args := range [][]string{{}, {"a", "b"}, {"--what"}} {

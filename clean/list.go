@@ -6,13 +6,14 @@ import (
 	"path"
 	"strings"
 
+	"staunch/account"
 	"staunch/fs"
 	"staunch/log"
 )
 
 const (
 	// temporary is the folder of pending files below a table's root.
-	temporary     = "_DUMP_TEMPORARY"
+	temporary     = account.Temporary
 	stagedPrefix  = "staged-"
 	archivePrefix = "archive-"
 	// randDigits is the length of the random part of names.

@@ -59,7 +59,7 @@ func (t *Table) copy(from, to string) error {
 
 // Discard empties and removes the temporary folder of a checkpoint that was given up.
 func (t *Table) Discard(id account.CheckpointID) {
-	top := path.Join(t.root, "_DUMP_TEMPORARY", fmt.Sprintf("cp-%d", id))
+	top := path.Join(t.root, account.Temporary, fmt.Sprintf("cp-%d", id))
 	tasks, err := t.store.List(top)
 	if err != nil {
 		return

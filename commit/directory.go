@@ -76,14 +76,14 @@ func (t *Table) fromDirectories(cert *account.Certificate) error {
 func (t *Table) taskFolder(d string, c account.CheckpointID) (string, error) {
 	p := d
 	if !path.IsAbs(p) {
-		p = path.Join(t.root, "_DUMP_TEMPORARY", strings.TrimPrefix(path.Clean(p), "_DUMP_TEMPORARY/"))
+		p = path.Join(t.root, account.Temporary, strings.TrimPrefix(path.Clean(p), account.Temporary+"/"))
 	}
-	rel, ok := strings.CutPrefix(path.Clean(p), t.root+"/_DUMP_TEMPORARY/")
+	rel, ok := strings.CutPrefix(path.Clean(p), t.root+"/"+account.Temporary+"/")
 	cp, task, two := strings.Cut(rel, "/")
 	id, isCp := after(cp, "cp-")
 	_, isTask := after(task, "task-")
 	if !ok || !two || !isCp || !isTask || id > int64(c) {
-		return "", fault.New(fault.Damage, "checkpoint %d names the folder %s, which is no folder of a task below %s", c, d, t.root+"/_DUMP_TEMPORARY").
+		return "", fault.New(fault.Damage, "checkpoint %d names the folder %s, which is no folder of a task below %s", c, d, t.root+"/"+account.Temporary).
 			WithHint("the table's 'path' must be the one that the checkpoint was made with")
 	}
 	return path.Clean(p), nil

@@ -80,7 +80,7 @@ func Read(e env.Env, store fs.FS, dir string) (*State, error) {
 // CountDirty lists the temporary directory once and counts files that named does not hold: what attempts that have ended left behind. They are
 // ignored (P4).
 func (t *Table) CountDirty(named map[string]bool) (int64, error) {
-	top := path.Join(t.root, "_DUMP_TEMPORARY")
+	top := path.Join(t.root, account.Temporary)
 	n := int64(0)
 	cps, err := t.store.List(top)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -158,7 +158,7 @@ func (w *writer) may(x *Exhibit, name, dir, was, is string) bool {
 	part, isPart := account.ParseFileName(strings.TrimSuffix(base, account.PendingSuffix))
 	probe, epoch, isProbe := account.ParseProbeName(base)
 	repair, _, isRepair := account.ParseRepairName(base)
-	temporary := strings.HasPrefix(name, "_DUMP_TEMPORARY/")
+	temporary := strings.HasPrefix(name, account.Temporary+"/")
 	switch {
 	case logMay(name, "_staunch/"+dir+"/", was, is, w.last):
 		return true

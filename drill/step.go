@@ -127,9 +127,9 @@ func (t Root) of(rest string) Place {
 		return PlaceTableLog
 	case strings.HasSuffix(name, account.ProbeSuffix):
 		return PlaceProbe
-	case first == "_DUMP_TEMPORARY" && strings.HasSuffix(name, account.PendingSuffix):
+	case first == account.Temporary && strings.HasSuffix(name, account.PendingSuffix):
 		return PlacePending
-	case first == "_DUMP_TEMPORARY":
+	case first == account.Temporary:
 		return PlaceTemporary
 	case name == t.Success:
 		return PlaceSuccess

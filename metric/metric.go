@@ -37,13 +37,12 @@ type entry struct {
 	name    string
 	labels  []Label
 	counter *Counter
-	gauge   func() float64
-	// view and at: the gauge is one of several that are looked at together.
+	// view has the gauge's value at its place at.
 	view *view
 	at   int
 }
 
-// view gives the values of several gauges at one moment.
+// view gives the values of one or several gauges at one moment.
 type view struct{ values func() []float64 }
 
 // NewRegistry returns an empty registry.
@@ -68,16 +67,13 @@ func (r *Registry) Each(f func(Sample)) {
 	views := map[*view][]float64{}
 	for _, e := range all {
 		s := Sample{Name: e.name, Labels: e.labels, Counter: e.counter != nil}
-		switch {
-		case e.counter != nil:
+		if e.counter != nil {
 			s.Value = float64(e.counter.Value())
-		case e.view != nil:
+		} else {
 			if _, looked := views[e.view]; !looked {
 				views[e.view] = e.view.values()
 			}
 			s.Value = views[e.view][e.at]
-		default:
-			s.Value = e.gauge()
 		}
 		f(s)
 	}
@@ -128,12 +124,7 @@ func (g *Group) Counter(name string) *Counter {
 
 // Gauge sets the function that gives the value called name; a later one replaces it.
 func (g *Group) Gauge(name string, f func() float64) {
-	if g == nil {
-		return
-	}
-	g.r.mu.Lock()
-	defer g.r.mu.Unlock()
-	g.r.counters[g.key(name)] = &entry{name: name, labels: g.labels, gauge: f}
+	g.Gauges([]string{name}, func() []float64 { return []float64{f()} })
 }
 
 // Gauges sets the function that gives the values called names, which are of one moment whenever all metrics are read: what adds up does so there, too.

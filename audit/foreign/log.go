@@ -274,7 +274,7 @@ func (a *auditor) listed() error {
 			account.Plural(l.unlisted, "file is", "files are")), ToDo: "tries of tasks that failed leave such files: move them out; if another job wrote them, it needs a folder of its own"})
 	}
 	if l.elsewhere > 0 {
-		a.rep.problem(Problem{Kind: LogElsewhere, Path: l.dir, What: fmt.Sprintf("Spark's log names %s that %s not below the table, the first is %s", account.Plural(l.elsewhere, "file", "files"), isAre(l.elsewhere), l.first),
+		a.rep.problem(Problem{Kind: LogElsewhere, Path: l.dir, What: fmt.Sprintf("Spark's log names %s not below the table, the first is %s", account.Plural(l.elsewhere, "file that is", "files that are"), l.first),
 			ToDo: "Spark's readers read them too: audit where they are, or find out who wrote them into the log"})
 	}
 	for _, below := range slices.Sorted(maps.Keys(l.named)) {
@@ -294,11 +294,4 @@ func (a *auditor) listed() error {
 			ToDo: "bring it back from a copy, or write its rows again from the topic; a gap shows their offsets, unless nothing is behind them"})
 	}
 	return nil
-}
-
-func isAre(n int64) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

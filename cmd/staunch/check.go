@@ -297,7 +297,7 @@ func checkFolder(t connector.FileTable) (state string, probe bool, err error) {
 	if at != t.Root() {
 		return fmt.Sprintf("%s is not there yet and will be made in %s", fs.URI(t.Store(), t.Root()), fs.URI(t.Store(), at)), false, nil
 	}
-	if _, err := t.Store().Stat(t.Root() + "/_DUMP_TEMPORARY"); errors.Is(err, fs.ErrNotExist) {
+	if _, err := t.Store().Stat(t.Root() + "/" + account.Temporary); errors.Is(err, fs.ErrNotExist) {
 		return "the store answers, and folders can be made; whether it renames without overwriting is tried at the start", false, nil
 	}
 	return "", true, nil

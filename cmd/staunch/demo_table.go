@@ -118,7 +118,7 @@ func certifiedRows(c *commit.Certified) (n int64) {
 
 // pending counts the files that were written or are being written and are not visible.
 func (t *demoTable) pending() (n int, err error) {
-	err = filepath.WalkDir(filepath.Join(t.root, "_DUMP_TEMPORARY"), func(_ string, d iofs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(t.root, account.Temporary), func(_ string, d iofs.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}

@@ -20,7 +20,7 @@ import (
 
 const (
 	// temporary is the folder of pending files below the table's root.
-	temporary     = "_DUMP_TEMPORARY"
+	temporary     = account.Temporary
 	pendingSuffix = account.PendingSuffix
 	// maxHandles bounds the files of the store that are being written; above, the largest is closed.
 	maxHandles = 512

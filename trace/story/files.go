@@ -146,9 +146,7 @@ func (t *teller) added(tb Table, was string, m *commit.Mended) (out []File) {
 			}
 			x := File{Job: tb.Job, Table: fs.URI(tb.Store, tb.Root), Final: f.Final, Partition: f.Partition, Task: taskOf(f.Final), Rows: f.Rows, Length: f.Length, Promised: a.Time,
 				Amend: by, Added: true, Offsets: offsetsOf(f), file: f}
-			if now := tb.now(was, f.Final); now != f.Final {
-				x.Now = now
-			}
+			x.setNow(tb.now(was, f.Final))
 			var size int64
 			var there, known bool
 			if len(t.out.Files)+len(out) < maxLooks {
@@ -219,9 +217,7 @@ func (as amends) fileOf(tb Table, c *commit.Recorded, i int) File {
 	for _, r := range c.Repairs(f.Final) {
 		out.Repairs = append(out.Repairs, Repair{Entry: r.N, Who: r.Who, Why: r.Why, Time: r.Time, Staged: r.Staged, Length: r.Length})
 	}
-	if now := tb.now(tb.was(f), f.Final); now != f.Final {
-		out.Now = now
-	}
+	out.setNow(tb.now(tb.was(f), f.Final))
 	out.Offsets, out.Amend = offsetsOf(f), as.of(c.Mended(), c.Amended(f.Final))
 	if c.Done != nil {
 		out.Done, out.DoneBy = c.Done.Time, c.Done.Epoch
@@ -260,6 +256,13 @@ func (tb Table) now(was, p string) string {
 		return p
 	}
 	return tb.Root + p[len(was):]
+}
+
+// setNow notes where the final place is now, if it is another one.
+func (f *File) setNow(at string) {
+	if at != f.Final {
+		f.Now = at
+	}
 }
 
 // place is the final place, as it is now.
@@ -315,14 +318,16 @@ func (q *Query) particular() bool {
 // wants reports whether a certificate's file is asked for.
 // The table stood at was when the file was written: it may be asked for by either place.
 func (q *Query) wants(tb Table, was string, c *commit.Recorded, f *account.File) bool {
+	anywhere := func(is func(at string) bool) bool {
+		return is(f.Final) || is(f.Pending) || was != "" && (is(tb.now(was, f.Final)) || is(tb.now(was, f.Pending)))
+	}
 	switch {
 	case q.Path != "":
 		p := strings.TrimRight(bare(q.Path), "/")
-		return below(f.Final, p) || below(f.Pending, p) || was != "" && (below(tb.now(was, f.Final), p) || below(tb.now(was, f.Pending), p))
+		return anywhere(func(at string) bool { return below(at, p) })
 	case q.Prefix != "":
 		p := bare(q.Prefix)
-		return strings.HasPrefix(f.Final, p) || strings.HasPrefix(f.Pending, p) ||
-			was != "" && (strings.HasPrefix(tb.now(was, f.Final), p) || strings.HasPrefix(tb.now(was, f.Pending), p))
+		return anywhere(func(at string) bool { return strings.HasPrefix(at, p) })
 	case q.Record != nil:
 		return holds(f, *q.Record)
 	case q.Checkpoint != 0:
@@ -358,10 +363,9 @@ func (t *teller) table(tb Table) error {
 		where.certificate(c)
 		var mine []File
 		for i := range c.Files {
-			if at := tb.was(&c.Files[i]); at != "" {
-				was = at
-			}
-			if !q.wants(tb, tb.was(&c.Files[i]), c, &c.Files[i]) {
+			at := tb.was(&c.Files[i])
+			was = cmp.Or(at, was)
+			if !q.wants(tb, at, c, &c.Files[i]) {
 				continue
 			}
 			if len(t.out.Files)+len(mine) >= maxKept {
